@@ -209,7 +209,7 @@ def demo_place(*, at_once: bool) -> Path:
 
 
 def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupOptions:
-    """Return `options`, extended so that the new window continues where the last one ended.
+    """Return `options` extended by `remembered`, so that the new window continues where the last one ended.
 
     It first opens the home that the last window showed, then its other homes, if they still exist, and all
     homes that are found on this machine. If none of them still exists, only the list of homes that the user
@@ -230,10 +230,11 @@ def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupO
 
 
 def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[str, ...]:
-    """Return the `places` that are directories, or whose disk does not respond within `within_s` seconds.
+    """Return those of `places` that are directories, or about which nothing is known yet.
 
-    The limit applies to all places together. It is short because no window appears while this thread waits;
-    the job that opens the places later can wait longer.
+    Nothing is known of a place if its disk does not respond within `within_s` seconds; the limit applies to
+    all places together. It is short because no window appears while this thread waits; the job that opens the
+    places later can wait longer.
     """
 
     def is_there(place: str) -> bool:
@@ -260,10 +261,10 @@ def restore_geometry(window: MainWindow, remembered: Remembered) -> None:
 
 
 class DisplayFailure:
-    """A context manager for creating the application, which reports clearly if Qt cannot show a window.
+    """A context manager for creating the Qt application; it ends the process with one sentence on failure.
 
-    Without it, Qt would abort the process with a core dump and messages of its own. With it, one sentence is
-    printed on stderr, `clean_up` is called, and the process exits with code 1.
+    If Qt cannot show a window, one sentence is printed on stderr, `clean_up` is called, and the process exits
+    with code 1. Otherwise Qt would abort the process with a core dump and messages of its own.
     """
 
     def __init__(self, environment: Mapping[str, str], clean_up: Callable[[], None]) -> None:

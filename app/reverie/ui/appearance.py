@@ -48,7 +48,9 @@ class Theme(Struct, frozen=True):
     """The background around lists, editors and fields; the token `canvas`."""
     text: QColor
     dim: QColor
+    """The colour of less important text on `base`."""
     dim_window: QColor
+    """The colour of less important text on `window`."""
     quiet: QColor
     """The colour of placeholders and disabled text; less visible than `dim`."""
     line: QColor
@@ -56,11 +58,13 @@ class Theme(Struct, frozen=True):
     edge: QColor
     """The outline of a control; at least 3 to 1 on `base` and `window`."""
     hover: QColor
+    """The background of the row under the mouse."""
     selected: QColor
     """The background of the selected row of the list that has the focus."""
     selected_idle: QColor
     """The background of the selected row of any other list."""
     accent: QColor
+    """The colour that marks the focus, the chosen and the main button."""
     on_accent: QColor
     """The colour of text on a button that is filled with `accent`."""
     good: QColor
@@ -331,7 +335,7 @@ def _foreign_theme(
 
 
 def is_high_contrast(base: QColor, window: QColor, text: QColor) -> bool:
-    """Return whether the colours are those of the system's high contrast theme, which is never changed."""
+    """Return True if these colours are those of the system's high contrast theme, which is never changed."""
     return contrast(text, base) >= HIGH_CONTRAST and base == window
 
 

@@ -109,7 +109,7 @@ def reason(entry: ContextEntry) -> str:
 
 
 def state(entry: ContextEntry) -> str:
-    """Return words for the part of an entry's file that is loaded, such as "loaded in full"."""
+    """Return words for how much of an entry's file is loaded, such as "loaded in full"."""
     loaded = load_state(entry)
     return tr("not loaded") if loaded in (None, "needed") else loaded_words(loaded)
 
@@ -122,7 +122,7 @@ def note_lines(part: ContextPart) -> str:
 
 
 def gauge_text(gauge: Gauge) -> str:
-    """Return the used amount of a budget, and its limit if it has one, with the unit."""
+    """Return the used amount of a budget and, if it has one, its limit, with the unit, as text."""
     return tr(_UNITS[gauge.unit][0 if gauge.cap else 1]).format(used=f"{gauge.used:,}", cap=f"{gauge.cap:,}")
 
 
@@ -173,7 +173,10 @@ def _change(change: Change) -> str:
 
 
 def marks(entry: ContextEntry | None) -> str:
-    """Return one sentence with the findings of an entry that need attention; "" if there are none."""
+    """Return one sentence with the findings about an entry that need attention; "" if there are none.
+
+    `entry` None: no entry is selected.
+    """
     if entry is None or not entry.marks:
         return ""
     said = " ".join(headline(mark) for mark in entry.marks[:_NAMED])
@@ -181,7 +184,7 @@ def marks(entry: ContextEntry | None) -> str:
 
 
 def place_of(entry: ContextEntry, part: ContextPart) -> int:
-    """Return the line of the part's text, counted from 1, at which the entry begins; 0 if unknown."""
+    """Return the number, from 1, of the line in the part's text where the entry begins; 0 if unknown."""
     if part.key == "index-file" and entry.line:
         return entry.line
     for number, line in enumerate(part.text.split("\n"), 1):
@@ -226,9 +229,9 @@ def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]
 
 
 class EntryModel(LineModel):
-    """The Qt model of the entries of one part.
+    """The Qt model of the entries (memories) of one part of the context.
 
-    Each row has an icon for the part of the file that is loaded, and marks and numbers at its right edge.
+    Each row has an icon for how much of the file is loaded, and marks and numbers at its right edge.
     """
 
     def look(self, value: ContextEntry) -> TwoLines:
@@ -285,7 +288,7 @@ _AMBER_SHARE = 0.9
 
 
 class BudgetGauge(QWidget):
-    """A widget that shows a budget: the used amount as text and, if there is a limit, a short bar."""
+    """A widget that shows how much of a budget is used: as text and, if there is a limit, as a short bar."""
 
     def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -572,8 +575,8 @@ class _ContextSeen(Struct):
     """The context that the user saw at the last visit, shared by all jobs of this visit.
 
     A visit is the time in which one context is selected. Each job replaces the stored context by the present
-    one, so only the first job of a visit reads it, and keeps it here. A second job can be submitted before
-    the first has ended.
+    one, so only the first job of a visit reads the stored one, and keeps it here as `glance`. A second job
+    can be submitted before the first has ended.
     """
 
     is_known: bool = False
@@ -629,16 +632,16 @@ class ContextControl(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether facts are being gathered."""
+        """True if facts are being gathered."""
         return self._lane.busy
 
     @property
     def is_settled(self) -> bool:
-        """Whether the tab shows the current context, so that no job is needed or running."""
+        """True if the tab shows the current context, so that no job is needed or running."""
         return not self._stale and not self.busy
 
     def set_session(self, session: HomeSession | None, update: TreeUpdate | None = None) -> None:
-        """Show the context of this home; None shows none.
+        """Show the context in the home of this session; None shows none.
 
         `update`: the memory trees of the home; None if they are not known yet.
         """

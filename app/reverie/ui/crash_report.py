@@ -90,7 +90,7 @@ class RecentRecords(logging.Handler):
 
 
 class CrashReporter(QObject):
-    """Logs every unexpected error, and shows a dialog for the first one with each traceback.
+    """The reporter of unexpected errors: it logs each, and shows a dialog for each distinct traceback.
 
     Create it once the application exists. The hook can run on any thread and in the middle of a paint, so it
     only records the error; the dialog is shown later on the GUI thread. The details that the user can copy
@@ -202,7 +202,7 @@ def diagnostics(text: str, records: RecentRecords) -> str:
 
 
 def without_sayings(text: str) -> str:
-    """Return the traceback `text` without the messages of its errors; their types stay."""
+    """Return the traceback `text` with only the types of its errors, without their messages."""
     kept: list[str] = []
     has_kind = False
     for line in text.splitlines():

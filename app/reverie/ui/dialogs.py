@@ -257,7 +257,7 @@ _MODEL = re.compile(r"[^\s:]+:\S+")
 
 
 def is_model_name(name: str) -> bool:
-    """Return whether `name` has the form `provider:model`."""
+    """Return True if `name` has the form `provider:model`."""
     return _MODEL.fullmatch(name) is not None
 
 

@@ -57,7 +57,7 @@ def counted(one: str, many: str, count: int) -> str:
 
 
 def said(text: str) -> str:
-    """Return a text that comes from outside `ui`; it is translated if it is a `Phrase`."""
+    """Return a text that comes from outside the window's code, translated if it is a `Phrase`."""
     if not isinstance(text, Phrase):
         return text
     values = {name: said(value) for name, value in text.values.items()}
@@ -115,7 +115,7 @@ def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
 
 
 def has_long_line(text: str) -> bool:
-    r"""Return whether a line of `text`, which has only the line break `\n`, exceeds `LONGEST_LINE`."""
+    r"""Return True if a line of `text`, which has only the line break `\n`, exceeds `LONGEST_LINE`."""
     at = 0
     while at + LONGEST_LINE < len(text):
         end = text.rfind("\n", at, at + LONGEST_LINE + 1)
@@ -230,7 +230,7 @@ def changes(count: int) -> str:
 
 
 def things(count: int) -> str:
-    """Return a text such as "3 items" for a number of rows of the tree, which may be files and folders."""
+    """Return a text such as "3 items" for `count` rows of the tree, which may be files and folders."""
     return counted("1 item", "%n items", count)
 
 
@@ -239,7 +239,10 @@ def notes(count: int) -> str:
 
 
 def uses(by_agent: int, own: int = 0) -> str:
-    """Return words for how often a memory was used: by the agent, and by the user and Reverie (`own`)."""
+    """Return words for how often a memory was used: `by_agent` times by the agent, `own` by others.
+
+    The others are the user and Reverie.
+    """
     if not own:
         return counted("used once", "used %n times", by_agent)
     return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
@@ -369,7 +372,7 @@ def money(usd: float | None) -> str:
 
 
 def pinned_for_reverie() -> str:
-    """Return a sentence about the effect of a pin if the agent itself does not support pins."""
+    """Return a sentence about the effect of a pin in the home of an agent that does not support pins."""
     return tr("pinned: no consolidation deletes or renames this memory; the agent itself does not use pins")
 
 

@@ -104,10 +104,10 @@ class EngineLink(QObject):
         return connect(self._profile, starting=starting)
 
     def _post(self, event: Event | UserError | None) -> None:
-        """Emit the signal for an event, on the thread of this object.
+        """Emit the signal for `event`, on the thread of this object.
 
-        An error as `event` means that the engine cannot be reached (`lost`); None means that an engine is
-        connected again (`replaced`).
+        An error means that the engine cannot be reached (`lost`); None means that an engine is connected
+        again (`replaced`).
         """
         if not self._closed:
             try:

@@ -84,7 +84,7 @@ def headline(view: FailuresView) -> str:
 
 
 def state(view: FailuresView) -> str:
-    """Return sentences about whether failures are recorded and their lessons sent to the next attempt.
+    """Return sentences about whether failures are recorded and whether lessons reach the next attempt.
 
     They name the switch in the environment, the settings of the store, and records that cannot be read.
     """
@@ -213,7 +213,7 @@ def crash_name(crash: Crash) -> str:
 
 
 def seen(count: int) -> str:
-    """Return words for how often a failure occurred, such as "seen 3 times"."""
+    """Return words for how often a failure occurred, such as "seen 3 times" for a `count` of 3."""
     return counted("seen once", "seen %n times", count)
 
 
@@ -518,7 +518,7 @@ class FailuresTab(PartTab):
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
-        """Return the part of the tab and the key of the related row; None if there is no such row.
+        """Return the part of the tab and the key of the row that is related to `row`; None if there is none.
 
         For a lesson this is the row of the crashes from which it was made; for crashes, the row of their
         newest lesson.
@@ -714,7 +714,7 @@ class FailuresControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the tab shows the current failures, so that no job is needed or running."""
+        """True if the tab shows the current failures, so that no job is needed or running."""
         return not self._stale and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:

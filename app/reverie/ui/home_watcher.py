@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 class HomeWatcher(QObject):
-    """Starts the watcher of one home, which runs in the engine.
+    """The starter of one home's watcher, which runs in the engine; it does nothing if not `enabled`.
 
-    It does nothing if not `enabled`. The watcher is started by a job on the scan lane, after the first
-    content is shown. If that fails, the next call of `start` tries again.
+    The watcher is started by a job on the scan lane, after the first content is shown. If that fails, the
+    next call of `start` tries again.
 
-    Signals:
-        started(WatchState): The watcher runs.
-        failed(UserError): The watcher could not be started.
+    Signals: started(WatchState): The watcher runs. failed(UserError): The watcher could not be started.
     """
 
     started = Signal(object)
@@ -88,14 +86,13 @@ LEASE_POLL_MS = 2000
 
 
 class LeasePoll(QObject):
-    """Asks every two seconds, while a consolidation runs, whether it still runs.
+    """A timer that asks every two seconds, while a consolidation runs, whether it still runs.
 
     This is necessary because the lease of a run is stored outside the home, where nothing is watched. Nothing
     is asked while the scan lane is busy.
 
-    Signals:
-        status_read(StatusView): The status passed to `follow`, with the run that is active now.
-        failed(UserError): The lease could not be read.
+    Signals: status_read(StatusView): The status passed to `follow`, with the run that is active now.
+    failed(UserError): The lease could not be read.
     """
 
     status_read = Signal(object)

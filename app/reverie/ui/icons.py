@@ -73,7 +73,7 @@ class Icons:
 
 
 class _IconEngine(QIconEngine):
-    """A Qt icon engine that draws one icon, and chooses its colour when it is painted."""
+    """A Qt icon engine that paints one icon in the colour that fits the palette at that moment."""
 
     def __init__(self, icons: Icons, name: str, color: QColor | None) -> None:
         super().__init__()

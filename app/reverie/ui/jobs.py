@@ -144,7 +144,7 @@ class Ticket(Struct, eq=False):
 
 
 class _Worker(QObject):
-    """Runs the jobs of one lane, one at a time, on the thread of the lane."""
+    """The worker of one lane: it runs the jobs, one at a time, on the thread of the lane."""
 
     ended = Signal(object)
     stirred = Signal(object)
@@ -206,10 +206,10 @@ class _Worker(QObject):
         self._begin()
 
     def _answer(self, value: Any, error: BaseException | None) -> None:
-        """Continue the job with a result or an error, on the thread of the lane.
+        """Continue the job with the result or the error of its request, on the thread of the lane.
 
-        This is called on the thread that reads the engine's connection. The lock ensures that nothing reaches
-        a worker that is being deleted.
+        This is called on the thread that reads the engine's connection. A lock ensures that nothing reaches a
+        worker that is being deleted.
         """
         with self._leaving:
             if not self._has_left:
@@ -227,9 +227,8 @@ class Lane(QObject):
 
     `own_thread`: the lane has its own thread; otherwise it shares one with other lanes.
 
-    Signals:
-        busy_changed(bool): Whether there is a job that has not ended yet.
-        unclaimed(UserError): A job that has no `failed` handler failed.
+    Signals: busy_changed(bool): True if there is a job that has not ended yet. unclaimed(UserError): A job
+    that has no `failed` handler failed.
     """
 
     busy_changed = Signal(bool)
@@ -239,7 +238,7 @@ class Lane(QObject):
     _ids = itertools.count(1)
     _link: ClassVar[QThread | None] = None
     _on_link: ClassVar[set[int]] = set()
-    """The ids of the lanes that share the link; the link ends with the last of them."""
+    """The ids of the lanes that share the thread `_link`, which ends with the last of them."""
 
     def __init__(self, name: str, parent: QObject | None = None, *, own_thread: bool = False) -> None:
         super().__init__(parent)
@@ -454,10 +453,12 @@ def repeating(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
 
 
 class Lanes(Struct, frozen=True):
-    """The lanes (queues of jobs) that all homes of a window share."""
+    """The lanes (queues of jobs) that all homes of a window use."""
 
     scan: Lane
+    """The lane of the jobs that read and write files of homes."""
     history: Lane
+    """The lane of jobs that may take long, such as bringing the history up to date."""
     writer: Lane
     """The lane of the runs that write notes, with a thread of its own."""
     consolidator: Lane
@@ -468,7 +469,7 @@ class Lanes(Struct, frozen=True):
         return (self.scan, self.history, self.writer, self.consolidator)
 
     def busy(self) -> bool:
-        """Return whether any of the lanes has a job that has not ended."""
+        """Return True if any of the lanes has a job that has not ended."""
         return any(lane.busy for lane in self.all())
 
 

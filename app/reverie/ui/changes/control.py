@@ -58,12 +58,12 @@ PAGE, NEWEST = 100, 20
 
 
 class ChangesControl(QObject):
-    """Controller of the Changes tab of a window."""
+    """The controller of the Changes tab of a window."""
 
     open_wanted = Signal(str)
     """Emitted with a path to open in the editor; it belongs to the context that is shown."""
     worth_wanted = Signal()
-    """Emitted to show the Worth a look page."""
+    """Emitted to show the Worth a look page, which lists findings about the memories."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ChangesControl(QObject):
         self._connect()
 
     def _forget(self) -> None:
-        """Clear everything that was read."""
+        """Forget everything that was read from the home."""
         self._target: TimelineTarget | None = None
         self._runs: tuple[RunSummary, ...] = ()
         self._changes: tuple[LoggedChange, ...] = ()
@@ -157,7 +157,7 @@ class ChangesControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the tab is up to date and nothing is being read."""
+        """True if the tab is up to date and nothing is being read."""
         return not self._stale and not self._reader.busy and not self.tab.versions.reader.busy
 
     # The listed changes
@@ -291,7 +291,7 @@ class ChangesControl(QObject):
             self._read_review(row)  # other changes may decide whether the run can be applied
 
     def _is_about(self, row: ChangeRow) -> bool:
-        """Return whether a row is a proposal that changes the listed path."""
+        """Return True if a row is a proposal, a run to be decided about, that changes the listed path."""
         inside = (self._path, self._path + "/")
         return row.is_proposal and any(path == inside[0] or path.startswith(inside[1]) for path in row.paths)
 
@@ -363,9 +363,9 @@ class ChangesControl(QObject):
         self._read_review(row)
 
     def _path_in(self, row: ChangeRow) -> str:
-        """Return the path that the listed memory had in this change set.
+        """Return the path that the memory whose changes are listed had in the change set of `row`.
 
-        The result is empty if the changes of all memories are listed.
+        Returns an empty text if the changes of all memories are listed.
         """
         if self._path and row.change is not None and row.change.files:
             return row.change.files[0].path
@@ -401,7 +401,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _on_part(self, part: ReviewPart | None) -> None:
-        """Show the versions of the selected file if the history has any."""
+        """Show the versions of the file in the selected row `part`, if the history has any."""
         row, session = self.tab.files.row, self._session
         change = row.change if row is not None else None
         context = self._context or (session.context if session is not None else None)
@@ -430,7 +430,7 @@ class ChangesControl(QObject):
         )
 
     def _is_shown(self, row: ChangeRow, path: str, context: ScopeContext) -> bool:
-        """Return whether `path` names the same file in `context` as in the change set."""
+        """Return True if `path` names the same file in `context` as in the change set of `row`."""
         if row.run is not None:
             scope = path.removeprefix(f"{ROOT}/").partition("/")[0]
             if scope == Scope.WORKSPACE.value:
@@ -441,7 +441,7 @@ class ChangesControl(QObject):
 
     @property
     def _shown_keys(self) -> set[str]:
-        """The keys of the scope roots that the Memory tab shows."""
+        """The keys (`ScopeRoot.key`) of the directories of memories that the Memory tab shows."""
         update = self._trees()
         scopes = update.view.scopes.values() if update is not None else ()
         return {listing.root.key for listing in scopes if listing.root is not None}
@@ -482,9 +482,9 @@ class ChangesControl(QObject):
                 back.undo()
 
     def _change(self, session: HomeSession, name: str, work: Any, done: Callable[[Undo], None]) -> None:
-        """Run `work` as an edit by the user, which can be undone; call `done` with its `Undo`.
+        """Run `work`, a change of memories, as an edit by the user, which can be undone.
 
-        `name` is the name of the job.
+        `name` is the name of the job. `done` is called with the `Undo` of the change.
         """
         for message in (self.tab.files.message, self.tab.deleted.message):
             message.clear()
@@ -492,7 +492,10 @@ class ChangesControl(QObject):
 
     @Slot(object, bool)
     def _discard(self, row: ChangeRow, discarded: bool) -> None:
-        """Discard a proposal or, with False, make it a proposal again."""
+        """Discard a proposal or, if `discarded` is False, make it a proposal again.
+
+        A proposal is a run that waits for the user's decision.
+        """
         session, run = self._session, row.run
         if session is None or run is None:
             return
@@ -579,7 +582,7 @@ class ChangesControl(QObject):
         self._reader.read("plan a restore", "plan", work, self._on_plan)
 
     def _on_plan(self, plan: RestorePlan) -> None:
-        """Carry out a plan for a single file at once, because that can be undone.
+        """Carry out a plan for a restore at once if it is about a single file, because that can be undone.
 
         A plan for several files is first shown in a dialog.
         """
@@ -722,7 +725,7 @@ class RestoreDialog(QDialog):
 
     @Slot()
     def _follow(self) -> None:
-        """Update the list and the button for the state of the check box."""
+        """Update the list and the button, because the check box has changed."""
         shown = [*self.plan.files, *(self.plan.newer if self.newer.isChecked() else ())]
         self.list.clear()
         for file in shown[:MOST_ROWS]:

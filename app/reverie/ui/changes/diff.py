@@ -215,7 +215,7 @@ class HunkView(ReadOnlyText):
             bar.show()
 
     def _bar(self, hunk: ShownHunk) -> QWidget:
-        """Create the buttons of a hunk."""
+        """Create the widget with the buttons of a hunk, and return it."""
         bar = QWidget(self.viewport())
         bar.setFont(QApplication.font(bar))
         row = row_of(holder=bar, gap=UNIT)
@@ -308,7 +308,10 @@ class MergeView(Column):
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
-        """Show the merge that the part belongs to; return False if it belongs to none or is None."""
+        """Show the merge that `part` belongs to and return True; return False if it belongs to none.
+
+        `part` None: no part is selected.
+        """
         group = part.group if part is not None else None
         kept = [file for file in group.files if file.verb != "delete"] if group is not None else []
         gone = [file for file in group.files if file.verb == "delete"] if group is not None else []
@@ -387,7 +390,7 @@ def _name(path: str) -> str:
 
 
 class ReviewDetail(QWidget):
-    """The diff or the editor of the selected part.
+    """The diff or the editor of the selected part of a change set.
 
     Above it are shown: the merge that the part belongs to, and the reasons why the file is not changed.
     """
@@ -476,7 +479,7 @@ class ReviewDetail(QWidget):
             self.diff.show_part(choices, self._result_part(part))
 
     def _result_part(self, part: ReviewPart) -> ReviewPart:
-        """Return the part to show in the diff.
+        """Return the part to show in the diff in place of `part`.
 
         If `part` is a deleted memory of a merge, this is the whole merge; otherwise it is `part`.
         """
@@ -516,7 +519,7 @@ class ReviewDetail(QWidget):
 
     @property
     def can_edit(self) -> bool:
-        """Whether the user can edit the text of the part that is shown."""
+        """True if the user can edit the text of the part that is shown."""
         return not self.edit.isHidden()
 
     def start_editing(self) -> None:
@@ -528,7 +531,7 @@ class ReviewDetail(QWidget):
 
     @property
     def _is_written(self) -> bool:
-        """Whether the user has edited the text of the part that is shown."""
+        """True if the user has edited the text of the part that is shown."""
         choices, part = self._choices, self._part
         if choices is None or part is None or part.file is None:
             return False
@@ -600,6 +603,7 @@ class BlamePane(QWidget):
         super().__init__(parent)
         self._now = now
         self.view: BlameView | None = None
+        """The version that is shown with the authors of its lines; None if none is shown."""
         self.note = WrapLabel(self.tr("This version has no text."))
         self.text = ReadOnlyText(self.tr("Lines and who wrote them"))
         self.text.setLineWrapMode(ReadOnlyText.LineWrapMode.NoWrap)
@@ -660,14 +664,14 @@ class BlamePane(QWidget):
 
     @Slot()
     def go(self) -> None:
-        """Request to show the change set that wrote the line with the caret."""
+        """Emit `wanted` with the change set that wrote the line with the caret."""
         author = self.current
         if author is not None:
             self.wanted.emit(author.change)
 
 
 class PaneReader(QObject):
-    """The read jobs of one part of the window.
+    """The jobs by which one part of the window reads data.
 
     It counts the running jobs and reports their errors by one signal. A newer job replaces an older one of
     the same group.
@@ -686,7 +690,10 @@ class PaneReader(QObject):
         return self._open > 0
 
     def read(self, name: str, group: str, work: Work[Any], done: Callable[[Any], None]) -> None:
-        """Run `work` on the lane and pass its result to `done`."""
+        """Run `work` as a job and pass its result to `done`; a running job of the same `group` is dropped.
+
+        `name` is for the log.
+        """
         self._open += 1
 
         def ended(value: Any) -> None:
@@ -707,7 +714,7 @@ class PaneReader(QObject):
         self._lane.abandon(self._name(group))
 
     def _name(self, group: str) -> str:
-        """Return the name of a group on the lane, made unique to this reader."""
+        """Return the name that a group of this reader has on the lane, which other readers use as well."""
         return f"{group} {id(self)}"
 
 
@@ -770,7 +777,7 @@ class VersionPane(QWidget):
         self.show_file(None)
 
     def show_file(self, file: ShownFile | None) -> None:
-        """Show another file of a change set; None if the history has no versions of the file."""
+        """Show another file of a change set; None if no file is selected that the history has versions of."""
         self._head.setVisible(file is not None)
         if file is None:
             self.view.setCurrentIndex(0)

@@ -66,7 +66,7 @@ MOST_ROWS = 200
 
 
 class FileRowDelegate(QStyledItemDelegate):
-    """A delegate with the row height of the other lists."""
+    """A delegate that gives the rows of files the height that rows have in other lists."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(super().sizeHint(option, index).width(), row_height(option.font))
@@ -93,7 +93,7 @@ class ReviewTree(QTreeWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._choices: Choices | None = None
         self._rest: dict[int, tuple[QTreeWidgetItem, Iterator[QTreeWidgetItem], int]] = {}
-        """The rows that load more, by their `id`, with the rows still to be added and the number of these."""
+        """For each row "Show more", by its `id`: the row, the rows still to be added, and their number."""
         super().__init__(parent)
         self.setAccessibleName(self.tr("Changes"))
         self.setColumnCount(2)
@@ -138,7 +138,7 @@ class ReviewTree(QTreeWidget):
 
     @property
     def can_tick(self) -> bool:
-        """Whether the selected row has a check box."""
+        """True if the selected row has a check box."""
         item = self.currentItem()
         return item is not None and bool(item.flags() & Qt.ItemFlag.ItemIsUserCheckable)
 
@@ -149,9 +149,9 @@ class ReviewTree(QTreeWidget):
             item.setCheckState(0, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
 
     def step(self, by: int, *, files: bool = False) -> None:
-        """Select the next (`by` 1) or previous (-1) change, or file; at the end, keep the selection.
+        """Select the next change (`by` 1) or the previous one (-1); with `files`, the next or previous file.
 
-        A change is a hunk, or a file that is not divided into hunks.
+        A change is a hunk, or a file that is not divided into hunks. At the end, the selection stays.
         """
         start = self.currentItem()
         if files and start is not None and self.part is not None and self.part.hunk is not None:
@@ -167,7 +167,10 @@ class ReviewTree(QTreeWidget):
 
     @Slot(str, int)
     def select_part(self, path: str, hunk: int | None) -> bool:
-        """Select the file `path`, or its hunk `hunk` unless that is None; return whether it exists."""
+        """Select the file `path`, or its hunk number `hunk`; return True if it exists.
+
+        `hunk` None: the file itself.
+        """
         while True:
             best = None
             for part, item in self.parts():
@@ -186,10 +189,10 @@ class ReviewTree(QTreeWidget):
         return best is not None
 
     def keyboardSearch(self, _typed: str) -> None:
-        """Ignore typed letters: they are keys of the review."""
+        """Do nothing: typed letters are keys of the review, and do not search for a row."""
 
     def follow(self) -> None:
-        """Update the check boxes and states of all rows from the choices."""
+        """Update the check boxes and states of all rows, because the user's choices have changed."""
         choices = self._choices
         if choices is None:
             return
@@ -347,7 +350,7 @@ _TICKS: dict[Taken, Qt.CheckState] = {
 
 
 def _taken(choices: Choices, part: ReviewPart) -> Taken:
-    """Return whether all, some or none of `part` is accepted."""
+    """Return how much of `part` is accepted: `all`, `some` or `none`."""
     assert part.group is not None
     if part.file is None:
         return choices.group_taken(part.group)
@@ -481,7 +484,10 @@ def group_words(group: ReviewGroup, *, short: bool = False) -> str:
 
 
 class _Spec(Struct, frozen=True):
-    """An action of the review. If its text for a kind of review is empty, such reviews do not have it."""
+    """An action of the review.
+
+    If its text for a kind of review is empty, reviews of that kind do not have the action.
+    """
 
     id: str
     text: str
@@ -491,7 +497,7 @@ class _Spec(Struct, frozen=True):
     key: str = ""
     """The shortcut for `QKeySequence`; empty for an action that is only in the menu."""
     separator: bool = False
-    """Whether the menu has a separator above it."""
+    """True if the menu has a separator above the action."""
 
 
 _SPECS = (
@@ -588,7 +594,7 @@ class ReviewActions(QObject):
             action.setEnabled(possible.get(id_, choices is not None))
 
     def _in_tree(self, do: Callable[[], None]) -> None:
-        """Call `do` and, if it replaced the focused diff by the editor, move the focus to the tree.
+        """Call `do`; if that replaced the focused diff by the editor, move the focus to the tree.
 
         In the editor, the next key would be typed as text.
         """
@@ -610,10 +616,10 @@ class ReviewActions(QObject):
         return self._choices.path_now(part.file)
 
     def _now(self, part: ReviewPart | None) -> ReviewSelection | None:
-        """Return the selection to apply if the user undoes `part` at once: everything except `part`.
+        """Return the choices with which exactly `part` is undone at once; None if that is not possible.
 
-        The result is None if there is nothing to undo, or if other parts are marked, because their marks
-        would be lost.
+        It is not possible if there is nothing to undo, or if other parts are marked to be undone, because
+        their marks would be lost.
         """
         choices = self._choices
         if choices is None or part is None or part.group is None or not self._tree.can_tick:
@@ -694,24 +700,27 @@ class Choices:
         self.at_once = sum(map(len, texts)) <= RESOLVED_AT_ONCE
 
     def renew(self, newer: Choices) -> None:
-        """Replace the view by that of `newer`: the same changes, read again after other memories changed."""
+        """Use the view of `newer`: the same changes, read again because other memories changed.
+
+        The choices stay.
+        """
         self.view, self.resolved = newer.view, newer.resolved
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the results for the current selection are known, or can be computed without a job."""
+        """True if the results for the current choices are known, or can be computed without a job."""
         return self.at_once or self.resolved[0] is self.selection
 
     # Accepted parts
 
     def hunk_taken(self, group: ReviewGroup, file: ReviewFile, index: int) -> bool:
-        """Return whether the hunk `index` of the file is accepted."""
+        """Return True if the hunk number `index` of the file is accepted."""
         if group.index in self.selection.rejected_groups:
             return False
         return index not in self.selection.rejected_hunks.get(file.path, frozenset())
 
     def file_taken(self, group: ReviewGroup, file: ReviewFile) -> Taken:
-        """Return whether all, some or none of the file's hunks are accepted.
+        """Return how many of the file's hunks are accepted: `all`, `some` or `none`.
 
         A file that the user has edited counts as accepted as a whole.
         """
@@ -723,7 +732,7 @@ class Choices:
         return "none" if rejected >= len(file.hunks) else "some" if rejected else "all"
 
     def group_taken(self, group: ReviewGroup) -> Taken:
-        """Return whether all, some or none of the group's files are accepted."""
+        """Return how many of the group's files are accepted: `all`, `some` or `none`."""
         states = {self.file_taken(group, file) for file in group.files}
         return states.pop() if len(states) == 1 else "some"
 
@@ -737,20 +746,20 @@ class Choices:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is anything to choose."""
+        """True if the user can choose anything: the changes can be applied or undone."""
         return self.view.can_apply or self.view.can_take_back
 
     def is_gone(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Return whether the whole file, or the hunk `index`, has been undone already."""
+        """Return True if the whole file, or its hunk `index`, has been undone already."""
         gone = self.view.taken_back.get(file.path, frozenset())
         if gone is None or index is None:
             return bool(file.hunks) and self._count_gone(file) == len(file.hunks)
         return index in gone
 
     def goes_back(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Return whether the file, or the hunk `index`, is marked to be undone.
+        """Return True if the file, or its hunk `index`, is marked to be undone.
 
-        For a file this means: each of its changes that has not been undone already is marked.
+        For a file: if each of its changes that has not been undone already is marked.
         """
         if not self.view.can_take_back or file.path not in self.to_take_back:
             return False
@@ -760,7 +769,7 @@ class Choices:
         return index in hunks
 
     def can_choose(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> bool:
-        """Return whether a part has a check box: a hunk (`index`), a file, or a whole group (`file` None).
+        """Return True if a part has a check box: a hunk (`index`), a file, or a whole group (`file` None).
 
         `index`: the number of the hunk; None: the whole file. A file that a finished run created, deleted or
         renamed can only be undone as a whole.
@@ -869,18 +878,18 @@ class Choices:
 
     @property
     def is_plan(self) -> bool:
-        """Whether the changes are not on disk yet, and can be applied."""
+        """True if the changes are not on disk yet, and can be applied."""
         return self.view.can_apply
 
     def may_agree(self, path: str) -> bool:
-        """Return whether a file is blocked only because lines would be lost.
+        """Return True if a file is blocked only because lines would be lost.
 
         Such a file is unblocked if the user agrees to the loss.
         """
         return path in self.blocked and path not in self._resolution.pinned
 
     def has_agreed(self, path: str) -> bool:
-        """Return whether the user agreed to lose more lines of this file than the run itself removes."""
+        """Return True if the user agreed to lose more lines of this file than the run itself removes."""
         return path in self.selection.agreed_losses - self.first.agreed_losses
 
     @property
@@ -919,7 +928,7 @@ class Choices:
         self.selection = self.selection.with_agreed_loss(path, agreed=agreed)
 
     def _revive(self, group: ReviewGroup) -> None:
-        """Replace the rejection of a whole group by the rejection of each of its files."""
+        """If a whole group was rejected, reject each of its files instead, so that one can be accepted."""
         if group.index not in self.selection.rejected_groups:
             return
         for file in group.files:
@@ -944,13 +953,13 @@ class Choices:
     # Edited texts
 
     def is_written(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Return whether the user has edited the file, or the hunk `index`."""
+        """Return True if the user has edited the file, or its hunk `index`."""
         if index is None:
             return file.path in self.selection.edited_files
         return index in self.selection.edited_hunks.get(file.path, {})
 
     def can_write(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Return whether the file, or the hunk `index`, can be edited.
+        """Return True if the user can edit the file, or its hunk `index`.
 
         A text that a text box cannot hold, a hunk without lines, and a file of which the selected text is not
         known yet cannot be edited.
@@ -962,7 +971,7 @@ class Choices:
         return index is None or any(hunk.lines for hunk in file.hunks if hunk.index == index)
 
     def text(self, file: ReviewFile, index: int | None = None) -> str:
-        """Return the text of the file, or of the hunk `index`, for the editor."""
+        """Return the text of the file, or of its hunk `index`, to be edited."""
         if index is None:
             return widget_text(self._text(file))
         written = self.selection.edited_hunks.get(file.path, {}).get(index)

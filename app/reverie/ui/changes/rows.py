@@ -42,7 +42,10 @@ _ROW = int(Qt.ItemDataRole.UserRole)
 
 
 class ChangeRow(Struct, frozen=True):
-    """One row of the timeline: a run, a commit, both, or a deleted memory."""
+    """One row of the timeline: a run, a commit of the history, both, or a deleted memory.
+
+    `key`: the id of the run or commit. `is_proposal`: the run waits for the user's decision.
+    """
 
     key: str
     at_ms: int
@@ -133,7 +136,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
 
 
 def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
-    """Return whether a row passes the filter `show` and the search `text`.
+    """Return True if a row passes the filter `show` and contains the search text `text`.
 
     A row with the key `wanted` always passes.
     """
@@ -154,14 +157,14 @@ def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
 
 
 def _did_something(row: ChangeRow, run: RunSummary) -> bool:
-    """Return whether a run changed or proposes something; of the other runs, only failed ones are listed."""
+    """Return True if a run changed or proposes something, or if it failed; other runs are not listed."""
     planned = bool(run.ops) and (run.dry_run or run.outcome == "held") and not run.applied_by
     stands = bool(run.ops) and can_revert(run)
     return row.is_proposal or row.change is not None or planned or stands or run.reverted
 
 
 def _searched(row: ChangeRow) -> str:
-    """Return the text of a row, case-folded, in which the search looks for the typed text."""
+    """Return the case-folded text of a row, in which a search looks for the typed text."""
     parts = [who(row), what(row), *row.paths]
     if row.run is not None:
         parts += [headline(row.run), row.run.summary, row.run.reason, row.run.id]
@@ -189,7 +192,7 @@ def actor(name: str) -> str:
 
 
 def what(row: ChangeRow) -> str:
-    """Return the subject of a row, such as `bike-states.md, new`, `a.md → b.md` or `8 files · Card holds`."""
+    """Return what a row is about, such as `bike-states.md, new`, `a.md → b.md` or `8 files · Card holds`."""
     change, paths = row.change, row.paths
     count = change.count if change is not None else len(paths)
     if not count:
@@ -230,7 +233,7 @@ def lines(change: LoggedChange | None) -> str:
 
 
 def state(row: ChangeRow) -> str:
-    """Return the state of a row, such as `undone` or `proposal`; for a plain change its line counts."""
+    """Return the state of a row, such as `undone` or `proposal`; for a plain change its numbers of lines."""
     run = row.run
     if run is None:
         how = row.change.how if row.change is not None else ""
@@ -350,7 +353,7 @@ class ChangeList(QWidget):
                 yield item, item.data(_ROW)
 
     def say_target(self, path: str) -> None:
-        """Show the button that names the only listed `path`; hide it if `path` is empty (all are listed)."""
+        """Show a button with `path`, the memory or folder to which the list is restricted; empty: hide it."""
         name = visible(path.rpartition("/")[2])
         self.target.say(self.tr("Only {name}  ✕").format(name=name), self.tr("Show all changes"))
         self.target.setAccessibleName(self.tr("Only {name}: show all changes").format(name=name))
@@ -487,7 +490,7 @@ class ChangeList(QWidget):
 
     @Slot()
     def _on_chosen(self) -> None:
-        """Report the row that the user has selected; no longer wait for a requested row to be read."""
+        """Emit the row that the user has selected, and no longer wait for a requested row to be read."""
         self._wanted = ""
         self._on_selected()
 

@@ -67,7 +67,7 @@ class ChangeSetPane(Column):
     picked = Signal(object)
     """Emitted with the selected `ReviewPart` or None."""
     worth_wanted = Signal()
-    """Emitted to show the pairs of memories that a run left to the user's decision."""
+    """Emitted to show the page with the pairs of memories that a run left to the user's decision."""
 
     def __init__(self, versions: VersionPane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -212,7 +212,7 @@ class ChangeSetPane(Column):
         self.card.setVisible(bool(said))
 
     def _state(self, row: ChangeRow) -> str:
-        """Return a sentence about conflicts, or why nothing was written; empty if neither applies."""
+        """Return a sentence about conflicts of a run, or why it wrote nothing; empty if neither applies."""
         run = row.run
         assert run is not None
         if run.conflicts:
@@ -381,7 +381,7 @@ class ChangeSetPane(Column):
             self.open_wanted.emit(self._row, path)
 
     def ended(self) -> None:
-        """Enable the buttons again, because a requested action has ended or was refused."""
+        """Enable the buttons again, because the requested action has ended or was refused."""
         self._say_chosen()
 
     def _begin(self, button: QPushButton) -> None:
@@ -509,7 +509,7 @@ class ChangesTab(TabPage):
         return self._narrow
 
     def go_to(self, column_: int) -> None:
-        """Show this column, if the tab is so narrow that it shows one column at a time."""
+        """Show the column number `column_` (see `at`), if the tab shows only one column at a time."""
         self._at = column_
         self._follow()
 
@@ -528,7 +528,7 @@ class ChangesTab(TabPage):
 
     @Slot()
     def _follow(self) -> None:
-        """Show or hide the columns, depending on the width and the filter."""
+        """Show or hide the columns, because the width of the tab or the filter has changed."""
         narrow, at = self._narrow, self._at
         self._sides.setCurrentWidget(self.deleted if self.changes.shows_deleted else self.right)
         self.changes.setVisible(not narrow or at == 0)

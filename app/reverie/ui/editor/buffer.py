@@ -25,7 +25,7 @@ Effect = Literal["none", "follow", "merge"]
 
 
 Display = Literal["", "cut", "lines", "long"]
-"""What the editor leaves out of a version, which is then read-only.
+"""What the editor leaves out of a version of a file, which then cannot be edited.
 
 `cut`: the end of a file that is too large; `lines`: lines beyond those that are shown at once; `long`: the
 rest of lines that are too long to be shown. Empty: nothing.
@@ -33,7 +33,10 @@ rest of lines that are too long to be shown. Empty: nothing.
 
 
 class FileRef(Struct, frozen=True):
-    """The identity of a file in a home; it does not depend on the workspace from which the file is opened."""
+    """The identity of a file in a home; it is the same whatever workspace the file is opened from.
+
+    `home`: the id of the home. `store`: the key of the directory of memories; `rel`: the path below it.
+    """
 
     home: str
     store: str
@@ -54,7 +57,10 @@ class FileRef(Struct, frozen=True):
 
 
 class Address(Struct, frozen=True):
-    """The address by which the engine finds a file: a memory path in a context, or a companion."""
+    """Where the engine finds a file: a memory path in a context, or a companion.
+
+    A companion is a file that the agent loads beside its memories.
+    """
 
     context: ScopeContext
     path: str
@@ -86,7 +92,7 @@ class Buffer(Struct, frozen=True):
     base: FileText | None
     disk: FileText | None
     modified: bool = False
-    """Whether the text differs from the text of `base`."""
+    """True if the text in the editor differs from the text of `base`."""
     banner: Banner = ""
     """The question to ask the user; empty if there is none."""
     style: FileText | None = None
@@ -112,7 +118,7 @@ class Buffer(Struct, frozen=True):
 
     @property
     def convertible(self) -> bool:
-        """Whether the file is UTF-16 text that can be converted to UTF-8 without loss."""
+        """True if the file is UTF-16 text that can be converted to UTF-8 without loss."""
         return self.base is not None and self.base.convertible
 
     @property
@@ -126,7 +132,7 @@ def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
 
 
 def typed(buffer: Buffer, modified: bool) -> Buffer:
-    """Return the state after the text has changed.
+    """Return the state after the user has changed the text.
 
     `modified` is False if the text is that of `base` again, because the user undid the changes. During a
     conflict the result is modified in any case.
@@ -140,7 +146,7 @@ def typed(buffer: Buffer, modified: bool) -> Buffer:
 
 
 def seen_on_disk(buffer: Buffer, found: FileText | None, text: str | None) -> tuple[Buffer, Effect]:
-    """Return the state after the file was read again, and what to do with the text in the editor.
+    """Return the state after the file was read again, and what the editor must do with its text.
 
     `found` is the version on disk; None if the file does not exist. `text` is the content that a save would
     write; None if it certainly differs from `found`. The second result is `none` (the text stays), `follow`
@@ -221,10 +227,10 @@ def from_draft(
 
 
 def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
-    """Return the state after the user chose the version on disk, and what to do with the text in the editor.
+    """Return the state after the user chose the version on disk, and what the editor must do with its text.
 
-    The second result is `follow` (replace the text), or `none` if there is no version on disk; the state then
-    stays the same.
+    The second result is `follow` (replace the text by the version on disk), or `none` if there is no version
+    on disk; the state then stays the same.
     """
     if buffer.disk is None:
         return buffer, "none"
@@ -232,5 +238,5 @@ def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
 
 
 def moved(buffer: Buffer, ref: FileRef, address: Address) -> Buffer:
-    """Return the state with another identity and address, because this window renamed the file."""
+    """Return the state with another identity and address, because the file was renamed in this window."""
     return replace(buffer, ref=ref, address=address)

@@ -178,9 +178,10 @@ class Buffers(QObject):
     def _compute(
         self, file: OpenFile, group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]
     ) -> None:
-        """Run `work` in a job and pass its result to `done`, unless the file was closed meanwhile.
+        """Run `work`, which computes a step of an open text, in a job and pass its result to `done`.
 
-        A newer job of the same non-empty `group` replaces an older one of this file.
+        If the file was closed meanwhile, the result is dropped. A newer job of the same non-empty `group`
+        replaces an older one of this file.
         """
 
         def ended(step: MergeStep) -> None:
@@ -292,7 +293,7 @@ class Buffers(QObject):
             self.changed.emit(file)
 
     def follow(self, session: HomeSession, update: TreeUpdate) -> None:
-        """Compare the open files of this home with its new trees, and read those that have changed."""
+        """Read those open files of a home again that have changed, according to its new trees."""
         if update.names_only:
             return
         stores = {
@@ -388,9 +389,10 @@ def _read_job(session: HomeSession, address: Address) -> Request[FileText]:
 
 
 def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, str]]:
-    """Return a job that reads a file and finds which of our actors wrote this version.
+    """Return a job that reads a file and finds out who wrote the version on disk.
 
-    An actor is, for example, the user, the agent or a kind of run; it is "" if it is unknown.
+    The author is the name of an actor, for example the user, the agent or a kind of run; it is "" if it is
+    unknown.
     """
     workbench, read = session.workbench, _read_job(session, address)
 

@@ -115,7 +115,7 @@ class ConflictChoice(QWidget):
 
     @property
     def has_focus(self) -> bool:
-        """Whether the card has the focus.
+        """True if the card has the focus.
 
         `QWidget.focusWidget` cannot be used: it returns the child that had the focus last, even if the focus
         has left the card.
@@ -155,7 +155,7 @@ class ConflictChoice(QWidget):
         self.raise_()
 
     def _bottom(self, conflict: MergeConflict) -> int:
-        """Return the y coordinate, in the viewport, of the bottom of the last line of a conflict."""
+        """Return the y coordinate of the bottom of a conflict's last line, in pixels of the viewport."""
         if conflict.at.end < self._view.blockCount():
             return self._view.block_top(conflict.at.end)
         last = self._view.document().lastBlock()

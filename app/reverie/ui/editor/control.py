@@ -78,7 +78,7 @@ class EditorControl(QObject):
         self.close()
 
     def follow(self, update: TreeUpdate) -> None:
-        """Compare the open files with the new trees of the home, and read those that have changed."""
+        """Read those open files of the home again that have changed, according to its new trees."""
         self._update = update
         if self._session is not None:
             self._stores[self._session.info.id, update.context] = {
@@ -111,7 +111,7 @@ class EditorControl(QObject):
     def pick(self, data: RowData | None) -> None:
         """Open the file of a selected row after a short pause, unless another row is selected meanwhile.
 
-        `data` is the data of the row; None: no row is selected, and the shown file stays.
+        `data` is the data of the row; None: no row is selected; the shown file stays.
         """
         self._focus_when_open, self._line_when_open = False, 0
         self._picked = data
@@ -248,7 +248,7 @@ class EditorControl(QObject):
             self.close()
 
     def _permit(self, file: OpenFile) -> None:
-        """Ask the user whether to write to a store of unknown layout or version; store a permission."""
+        """Ask the user whether to write to a store of unknown layout or version; store the permission."""
         refusal, session = file.buffer.refusal, self._session
         if refusal is None or session is None or not dialogs.ask_write_anyway(self.pane, refusal.evidence):
             return
@@ -302,7 +302,7 @@ class EditorControl(QObject):
             self.close()
 
     def _is_in(self, ref: FileRef, paths: Sequence[str]) -> bool:
-        """Return whether a file is one of `paths` or lies in one of these folders, in the shown context."""
+        """Return True if a file is one of `paths`, or is in one of these folders, in the shown context."""
         if self._session is None or self._update is None:
             return False
         return any(
@@ -312,7 +312,7 @@ class EditorControl(QObject):
         )
 
     def _ref(self, session: HomeSession, context: ScopeContext, path: str) -> FileRef | None:
-        """Return the identity of the memory at `path` in a context; None if that context was never shown."""
+        """Return the identity of the memory at `path` in a context; None if the context was not shown yet."""
         parsed = parse_shown(path)
         store = (
             self._stores.get((session.info.id, context), {}).get(parsed[0]) if parsed is not None else None

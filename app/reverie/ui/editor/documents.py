@@ -50,14 +50,18 @@ ARRIVING = "arriving"
 MOST_MARKS = 1_000
 """The most changes of others that are marked in an open text."""
 Later = Callable[["OpenFile", str, Callable[[], steps.MergeStep], Callable[[steps.MergeStep], None]], None]
-"""Computes a step in a job, given the file, the job's group, its work, and what gets the result."""
+"""A function that computes a step of an open text in a job.
+
+Its arguments: the file, the group of the job (a newer job of a group replaces an older one), the work, and a
+function that gets the result.
+"""
 
 
 class Arrived(Struct):
-    """The changes by others that were merged into an open text or replaced it."""
+    """The changes by others in an open text since it was last saved."""
 
     spans: list[tuple[QTextCursor, str]] = field(default_factory=list)
-    """The lines of others, as selections that move with the text, each with its actor (empty: not known)."""
+    """The lines that others wrote: selections that move with the text, each with its author ("": unknown)."""
     count: int = 0
     """The number of changes merged into typed text."""
     authors: list[str] = field(default_factory=list)
@@ -91,7 +95,8 @@ class OpenFile(QObject):
         self.lossless = True
         self.display: Display = ""
         self.whole = False
-        """Whether all lines are shown, however many, because the user edits the text or asked for it."""
+        """True if all lines are shown, however many, because the user edits the text or asked for all of
+        it."""
         self._parts: Iterator[str] = iter(())
         self._next = single_shot(self, 0, self._add_part)
         self.arrived = Arrived()
@@ -123,7 +128,7 @@ class OpenFile(QObject):
 
     @property
     def shortened(self) -> bool:
-        """Whether some lines are left out or cut, or are not added yet."""
+        """True if some lines are left out or cut, or are not added yet."""
         return self.display in ("lines", "long")
 
     @property
@@ -160,7 +165,7 @@ class OpenFile(QObject):
 
     @property
     def differs(self) -> bool:
-        """Whether the text in the document differs from that of `base`.
+        """True if the text in the document differs from that of `base`.
 
         `QTextDocument.isModified` cannot be used, because the base can change while the text stays ("keep
         mine").
@@ -260,9 +265,10 @@ class OpenFile(QObject):
         self._recheck(steps.rechecking, "recheck")
 
     def take_back(self) -> None:
-        """Remove all changes that were merged into the text since the last save; typed text stays.
+        """Remove from the text all changes by others that were merged into it since the last save.
 
-        It does not matter what was typed after them. The user then must decide about the version on disk.
+        Typed text stays, even if it was typed after them. The user must then decide about the version on
+        disk.
         """
         before, base = self.buffer, self.arrived.base
         if before.base is None or not self.arrived.count:
@@ -296,7 +302,7 @@ class OpenFile(QObject):
             )
 
     def _settle(self, after: Buffer, step: steps.MergeStep, before: Buffer) -> None:
-        """Show `step`, the result of merging the version on disk `after.disk` into the text.
+        """Show `step`, the result of merging the version on disk, and set the state `after`.
 
         `before`: the state before the merge, recorded for the case that the merge is undone.
         """
@@ -313,7 +319,7 @@ class OpenFile(QObject):
         again: Callable[[], None],
         group: str,
     ) -> None:
-        """Compute `work(texts)` and pass the result to `done`: at once for short texts, else from a job.
+        """Compute `work(texts)` and pass the result to `done`: at once for short texts, else in a job.
 
         If the text or the state has changed before the job is ready, its result is dropped and `again` is
         called. A newer job of the same non-empty `group` replaces an older one.
@@ -353,7 +359,11 @@ class OpenFile(QObject):
         self.document.setModified(True)
 
     def _three(self, buffer: Buffer) -> steps.Texts | None:
-        """Return the texts to merge: base, typed text and version on disk; None if they cannot be merged."""
+        """Return the three texts to merge (base, typed text, disk); None if they cannot be merged.
+
+        They cannot be merged if there is no file on disk, if a version cannot be edited, or if the texts are
+        too long.
+        """
         base, disk = buffer.base, buffer.disk
         if disk is None or disk.read_only or self.read_only:
             return None
@@ -376,7 +386,7 @@ class OpenFile(QObject):
             self._foreign.made(before)
 
     def mark_unseen(self, lines: Sequence[int], author: str) -> None:
-        """Mark the lines that `author` wrote since the user last saw the file.
+        """Mark the lines with these numbers, from 0, which `author` wrote since the user last saw the file.
 
         Does nothing if changes were merged since the file was opened, because these are marked already.
         """
@@ -417,7 +427,7 @@ class OpenFile(QObject):
             self.renewed.emit()
 
     def _load(self, text: str, *, behind: bool = False) -> None:
-        """Show `text` without an undo step; with `behind`, append it to the text that is shown."""
+        """Replace the shown text by `text` or, with `behind`, append `text` to it; no undo step is made."""
         self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)

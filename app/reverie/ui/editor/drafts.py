@@ -56,7 +56,11 @@ class _Typed(Struct, frozen=True):
 
 
 class _SavedDraft(Struct):
-    """The drafts of one file on disk: the state that was written last, and the names of all its drafts."""
+    """The drafts of one file on disk.
+
+    `mark`: the value of `_mark` for the text written last; None if none was written. `names`: the names of
+    all drafts of the file.
+    """
 
     workbench: HomeEngine
     mark: _Mark | None = None
@@ -72,22 +76,20 @@ class _DraftsDone(Struct):
     written: list[tuple[_Typed, str]] = field(default_factory=list)
     """The drafts written, with their names."""
     left: _Gone = field(default_factory=dict)
-    """The drafts that could not be removed."""
+    """The drafts that could not be removed, with the connection to their home."""
     error: UserError | None = None
     """The error, if a draft could not be written or removed."""
 
 
 class DraftKeeper(QObject):
-    """Writes the unsaved texts of a window to disk as drafts, soon after they change.
+    """The writer of drafts: it stores the unsaved texts of a window on disk, soon after they change.
 
     The engine writes them. A text is kept here until its draft is on disk; if the engine dies, the text is
     sent to the next one. `note` schedules a check, which runs at most every `KEEP_MS`. It writes each unsaved
     text whose draft is outdated, and removes the drafts of texts that were saved, undone, renamed or
     discarded. An old draft is removed only after the new one is written.
 
-    Signals:
-        kept(): Everything typed is on disk.
-        failed(UserError): A draft could not be written.
+    Signals: kept(): Everything typed is on disk. failed(UserError): A draft could not be written.
     """
 
     kept = Signal()
@@ -151,7 +153,7 @@ class DraftKeeper(QObject):
         self.lane.submit("keep drafts", job, done=self._on_done, cancelled=self._on_cancelled)
 
     def throw_away(self) -> None:
-        """Make `stop` remove the drafts of all unsaved texts, because the user discards these texts."""
+        """Make `stop` remove the drafts of all unsaved texts, because the user has discarded these texts."""
         self._thrown_away = True
 
     def stop(self) -> None:
@@ -279,7 +281,7 @@ class DraftKeeper(QObject):
 
 
 def _mark(file: OpenFile) -> _Mark:
-    """Return a value that differs from the stored one if the draft of a file is outdated."""
+    """Return a value that stands for the text of a file, and that changes whenever its draft is outdated."""
     buffer = file.buffer
     return (id(file.document), file.document.revision(), buffer.expected_sha256, buffer.address.label)
 

@@ -51,7 +51,7 @@ class TextMatches(Struct, frozen=True):
     error: str = ""
     """A sentence about what is wrong with the pattern; empty if it is valid."""
     more: bool = False
-    """Whether there are further matches."""
+    """True if there are further matches that were not searched."""
 
     def at_or_after(self, position: int) -> int:
         """Return the index of the first match at or after `position`.

@@ -173,7 +173,7 @@ class FindBar(QWidget):
 
     @property
     def _is_shown(self) -> bool:
-        """Whether the matches are highlighted in the text: while the bar is shown, and after `seek`."""
+        """True if the matches are highlighted in the text: while the bar is shown, and after `seek`."""
         return self.isVisible() or self._sought is not None
 
     @Slot()
@@ -221,7 +221,7 @@ class FindBar(QWidget):
         self._select(at)
 
     def _stale(self) -> bool:
-        """Return whether the matches may be outdated, because the bar is hidden or there were none."""
+        """Return True if the matches may be outdated, because the bar is hidden or there were none."""
         return not self.isVisible() or not self._places.found
 
     def _select(self, at: int) -> None:

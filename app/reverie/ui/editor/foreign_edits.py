@@ -27,7 +27,10 @@ Version = tuple[Buffer, Display]
 
 
 class _Edit(Struct):
-    """One edit by others in the undo stack of a document."""
+    """One edit of the text by others in the undo stack of a document.
+
+    `before`: the version before the edit. `after`: the version before the edit was undone; None until then.
+    """
 
     steps: int
     """The number of undo steps of the document right after the edit."""

@@ -265,7 +265,7 @@ class FrontForm(QWidget):
         return self.tr("This value is not text; edit it in the source.")
 
     def removal_of(self, name: str) -> str:
-        """Return the accessible name and tool tip of the button that removes the key `name`."""
+        """Return the text of the button that removes the key `name`, for its tool tip and screen readers."""
         return self.tr("Remove {key}").format(key=name)
 
     def change(self, path: Path, value: str) -> None:
@@ -389,7 +389,7 @@ class FrontMatterField:
         return self.editor.hasFocus()
 
     def fits(self, entry: FrontEntry) -> bool:
-        """Return whether the editor of this field can show the value of `entry`.
+        """Return True if the editor of this field can show the value of `entry`.
 
         An editor with several lines can show any value, one with a single line only a value of one line.
         """

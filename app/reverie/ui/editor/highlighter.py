@@ -103,7 +103,10 @@ class MarkdownHighlighter(QSyntaxHighlighter):
 
     @Slot()
     def _go_on(self) -> None:
-        """Colour the next lines; Qt goes on by itself from a line whose state has changed to the next."""
+        """Colour the next lines of a long text.
+
+        From a line whose state has changed, Qt goes on to the next line by itself.
+        """
         block = self.document().findBlockByNumber(self._until)
         self._until = min(self._until + LINES_AT_ONCE, MOST_COLOURED)
         if block.isValid():
@@ -209,7 +212,7 @@ def _fence_state(mark: str) -> int:
 
 
 def _ends(state: int, mark: str) -> bool:
-    """Return whether `mark` ends the code fence of the block state `state`.
+    """Return True if `mark` ends the code fence of the block state `state`.
 
     It does if it has the same character and is at least as long as the mark that began the fence.
     """

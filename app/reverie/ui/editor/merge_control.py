@@ -40,7 +40,7 @@ MOST_MARKED = 1_000
 
 
 class CoEditing(QObject):
-    """The controller of co-editing for one editor pane.
+    """The controller of co-editing for one editor pane: other programs change the file that the user edits.
 
     `card` shows a conflict; it is None until the first conflict.
     """
@@ -284,7 +284,7 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
 def by_whom(authors: Iterable[str]) -> str:
     """Return words for the authors of a change, such as "by the memory writer".
 
-    They are "by others" for different authors, and "by a background job" for an unknown actor.
+    They are "by others" for different authors, and "by a background job" for an unknown one.
     """
     names = {
         "": tr("by another program"),

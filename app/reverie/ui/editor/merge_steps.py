@@ -46,7 +46,7 @@ class Texts(Struct, frozen=True):
 
     @property
     def are_short(self) -> bool:
-        """Whether a step with these texts is computed fast enough not to block the window."""
+        """True if a step with these texts is computed fast enough not to block the window."""
         texts = self.base, self.mine, self.theirs
         lines = sum(text.count("\n") + 1 for text in texts)
         return sum(map(len, texts)) <= CHARS_AT_ONCE and lines <= LINES_AT_ONCE
@@ -61,10 +61,10 @@ class MergeStep(Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
     """The changes that turn the text before into `text`, in the order of the lines."""
     taken: tuple[Region, ...] = ()
-    """The lines of `text` that came from disk; an empty region is a deletion."""
+    """The regions of `text` with lines that came from disk; an empty region is a deletion."""
     conflicts: tuple[MergeConflict, ...] = ()
     modified: bool = False
-    """Whether the text differs from the text on disk."""
+    """True if the text differs from the text on disk."""
 
 
 def following(texts: Texts) -> MergeStep:
@@ -88,10 +88,10 @@ def rechecking(texts: Texts) -> MergeStep:
 
 
 def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> MergeStep:
-    """Return the step that resolves the conflict `index` by the lines of `side`.
+    """Return the step that replaces a conflict by the lines of `side`, as the user has decided.
 
-    `chosen`: the conflict for which the user has decided. If another conflict has the position `index`
-    meanwhile, because of newer changes, the step resolves nothing.
+    `chosen`: the conflict; `index`: its position among the conflicts. If another conflict has this position
+    meanwhile, because of newer changes, the step changes nothing.
     """
     below = three_way.settled(texts.base, texts.mine, texts.theirs)
     conflicts = three_way.open_conflicts(below, texts.mine, texts.theirs)
@@ -101,7 +101,7 @@ def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> Mer
 
 
 def taking_back(texts: Texts, before: str) -> MergeStep:
-    """Return the step that removes from the text what was merged into it.
+    """Return the step that removes from the text the changes by others that were merged into it.
 
     `before` is the text on which the typed text was based before the merge. The step has the conflicts that
     this opens.

@@ -54,14 +54,13 @@ class _EditorSettings(NamedTuple):
 
 
 class EditorView(QObject):
-    """Shows the open memory as source, rendered, or side by side, with the find bar and the form.
+    """The presentation of the open memory: as source, rendered, or side by side, with find bar and form.
 
     All parts except the source are created when they are first needed, so that the window need not wait for
     them. Wrapping, line numbers and zoom are stored in the settings by jobs. If the settings cannot be
     written, the choice still applies to this window.
 
-    Signals:
-        failed(UserError): The settings could not be stored.
+    Signals: failed(UserError): The settings could not be stored.
     """
 
     failed = Signal(object)
@@ -177,7 +176,7 @@ class EditorView(QObject):
         self.set_mode("preview")
 
     def focus(self) -> None:
-        """Move the focus to the source; if only the rendered text is shown, to that."""
+        """Move the focus to the source or, if only the rendered text is shown, to the rendered text."""
         if self._mode == "preview" and self._preview is not None:
             self._preview.browser.setFocus()
         else:
@@ -218,7 +217,7 @@ class EditorView(QObject):
             self._scroll(self._preview.browser.verticalScrollBar(), self.text.verticalScrollBar())
 
     def _scroll(self, leader: QScrollBar, follower: QScrollBar) -> None:
-        """Scroll `follower` as far, relative to its length, as `leader` is scrolled."""
+        """Scroll one view to the same relative position as the other, whose scroll bar is `leader`."""
         if self._moving or self._mode != "side" or not leader.maximum():
             return
         self._moving = True

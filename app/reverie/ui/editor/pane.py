@@ -271,9 +271,10 @@ class EditorPane(QWidget):
         self.banner.say(sentence, tone="warn", buttons=buttons)
 
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
-        """Return the sentence and the buttons, as (key, text, tool tip), for a file with a conflict.
+        """Return the sentence and the buttons that ask the user about a conflict of the file.
 
-        If the texts could be merged, the conflict concerns single places, otherwise the whole file.
+        A button is (key, text, tool tip). If the texts could be merged, the conflict concerns single places,
+        otherwise the whole file.
         """
         tip = self.tr("Use the version on disk; Ctrl+Z restores your text")
         reload = ("reload", self.tr("Discard mine"), tip)

@@ -209,8 +209,8 @@ class LinkDialog(QDialog):
 
 
 def _address(url: QUrl) -> str:
-    """Return the address of a link in encoded form.
+    """Return the address of a link in encoded form, for display.
 
-    So a letter that looks like another one cannot make it look like another address.
+    The encoding shows a letter that only looks like another one, so that no address can pass for another.
     """
     return visible(bytes(url.toEncoded().data()).decode("ascii", "replace"))

@@ -136,7 +136,7 @@ def _bounded(markdown: str) -> str:
 
 
 def _lines(markdown: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line of `markdown`, and whether it belongs to a fenced block of code."""
+    """Yield each line of `markdown`, with True if it belongs to a fenced block of code."""
     fence = ""
     for line in markdown.split("\n"):
         mark = _FENCE.match(line)

@@ -46,7 +46,7 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 def _is_command(event: QKeyEvent) -> bool:
-    """Return whether the key is pressed together with Ctrl and Alt as a command, not to type a character.
+    """Return True if a key is pressed with Ctrl and Alt as a command, False if it types a character.
 
     Ctrl with Alt looks like AltGr to Qt, which would insert the character of the key. With AltGr, however, a
     key produces a character other than its own, or none.
@@ -135,7 +135,7 @@ class SourceView(PlainTextBox):
         self.refused.emit(UserError(why.format(n=f"{LONGEST_LINE:,}"), next_step=how))
 
     def _refuses(self, text: str) -> bool:
-        """Return whether inserting `text` in place of the selection would make a line too long.
+        """Return True if inserting `text` in place of the selection would make a line too long.
 
         If so, `refused` is emitted, unless the text is read-only.
         """
@@ -314,7 +314,7 @@ class SourceView(PlainTextBox):
 
     @property
     def wraps(self) -> bool:
-        """Whether long lines are wrapped."""
+        """True if long lines are wrapped."""
         return self.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth
 
     def set_wrap(self, on: bool) -> None:
@@ -482,7 +482,7 @@ class _Gutter(QWidget):
 
 
 def _has_long_line(document: QTextDocument, position: int, added: int) -> bool:
-    """Return whether an edit has made a line too long.
+    """Return True if an edit has made a line too long.
 
     The edit has added the `added` characters that begin at `position`; only their lines are checked.
     """

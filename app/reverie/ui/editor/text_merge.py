@@ -61,14 +61,14 @@ class Merged(Struct, frozen=True):
 
     text: str
     taken: tuple[Region, ...]
-    """The lines of `text` that came from theirs; an empty region is a deletion."""
+    """The regions of `text` with lines that came from theirs; an empty region is a deletion."""
     conflicts: tuple[MergeConflict, ...]
     rebased: str
     """The new base of `text`; equal to theirs if there is no conflict."""
 
 
 class _Change(Struct, frozen=True):
-    """A region that is not the same in all three texts, and which side changed it."""
+    """A region of lines that is not the same in all three texts; `kind` says which side changed it."""
 
     kind: _Kind
     base: Region

@@ -81,7 +81,7 @@ class FittingArea(QScrollArea):
         return done
 
     def fit(self) -> None:
-        """Set the height of the area for the current content, because rows were added or removed."""
+        """Set the height of the area for its current content, because fields were added or removed."""
         tall = min(_TALLEST, self._inside.sizeHint().height())
         if tall != self.height():
             self.setFixedHeight(tall)

@@ -89,7 +89,7 @@ class JudgedDialog(QDialog):
         raise NotImplementedError
 
     def say(self, sentence: str, *, fine: bool, bad: bool) -> None:
-        """Show `sentence` in the hint, as an error if `bad`; enable the accept button if `fine`."""
+        """Show `sentence` in the hint; `bad`: as an error; `fine`: enable the accept button."""
         theme = theme_of(self.palette())
         palette = QPalette(self.hint.palette())
         palette.setColor(self.hint.foregroundRole(), theme.bad_text if bad else theme.dim_window)
@@ -171,13 +171,13 @@ class NewMemory(Struct, frozen=True):
 
 
 ReadTemplates = Callable[[Callable[[Sequence["Template"]], None]], None]
-"""Reads the templates in the background and passes them to the given function."""
+"""A function that reads the templates in the background and passes them to the given function."""
 
 
 class PathDialog(JudgedDialog):
     """A dialog for the scope, relative path and, with `describe`, description and template of a memory.
 
-    `taken(path)` returns whether a file or folder exists there.
+    `taken(path)` returns True if a file or folder exists at the path.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class MoveDialog(JudgedDialog):
     """A dialog for the target of a move: scope, folder and, for a single memory, its name.
 
     Name clashes are resolved before anything moves. `folders` holds the relative folder paths of each
-    available scope; `taken(path)` returns whether a file or folder exists there.
+    available scope; `taken(path)` returns True if a file or folder exists at the path.
     """
 
     def __init__(
@@ -418,7 +418,7 @@ class MoveDialog(JudgedDialog):
 
 
 def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
-    """Ask whether to move memories under numbered names, because `names` are taken; False: nothing moves."""
+    """Ask whether to move memories under numbered names, because `names` are taken; return True to move."""
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")

@@ -65,7 +65,7 @@ class _TreeChange(Struct, frozen=True):
 
 
 class Edits(QObject):
-    """The changes by the user: runs them as jobs, and can undo and redo them.
+    """The changes by the user: it runs them as jobs, and can undo and redo them.
 
     When a job ends, another home or context may be shown; the arguments of a signal therefore include those
     of the change.
@@ -107,7 +107,7 @@ class Edits(QObject):
 
     @property
     def can_redo(self) -> bool:
-        """Whether there is an undone change that can be made again."""
+        """True if there is an undone change that can be made again."""
         return bool(self._redos)
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
@@ -234,7 +234,10 @@ class Edits(QObject):
         self._forgotten += 1
 
     def _take(self, change: _TreeChange, forgotten: int) -> None:
-        """Store a change as the next one to undo, unless `forget` was called meanwhile; emit its signals."""
+        """Store a change as the next one to undo and emit its signals; do nothing after a later `forget`.
+
+        `forgotten`: the number of calls of `forget` when the change was started.
+        """
         session, undo = change.session, change.undo
         if forgotten == self._forgotten:
             self._undos.append(change)
@@ -282,7 +285,7 @@ class TakeBack(QObject):
 
     @property
     def can_undo(self) -> bool:
-        """Whether the offered change is the next one to undo."""
+        """True if the offered change is the next one to undo."""
         return self._undo is not None and self._edits.last is self._undo
 
     @Slot()
@@ -321,14 +324,17 @@ def with_warning(sentence: str, undo: Undo) -> str:
 
 
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
-"""Moves {old path: new path} with the links that point there.
+"""A function that moves {old path: new path} together with the links that point there.
 
 If no link has to change, it moves nothing and calls its second argument, with a warning or "".
 """
 
 
 class HandControl(QObject):
-    """Controller of the edits of the selected memories. The action registry connects its slots by name."""
+    """The controller of the edits of the selected memories.
+
+    The action registry connects its slots by name.
+    """
 
     state_changed = Signal()
     """Emitted when the change that can be undone next, or a pin, has changed."""
@@ -465,7 +471,7 @@ class HandControl(QObject):
         )
 
     def _keep_both(self, plan: MovePlan) -> bool:
-        """Ask whether to move memories whose names are taken under numbered names."""
+        """Ask whether to move memories under numbered names, because names are taken; return True to move."""
         return ask_keep_both(self._window, [path.rpartition("/")[2] for path in plan.clashes])
 
     def _refuse(self, reason: str) -> None:
@@ -578,7 +584,7 @@ class HandControl(QObject):
     # Results
 
     def _is_shown(self, session: HomeSession, context: ScopeContext) -> bool:
-        """Return whether the Memory tab shows this context of this home."""
+        """Return True if the Memory tab shows this context of this home."""
         update = self._shown.update
         return session is self._shown.session and update is not None and update.context == context
 
