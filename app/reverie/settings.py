@@ -162,7 +162,7 @@ class NotesSettings(_Section):
 
 
 class ExtractSettings(_Section):
-    """Settings of the Codex extraction: rollouts become trace summaries and one handbook per directory."""
+    """Settings of the Codex extraction: transcripts become summaries and one handbook per directory."""
 
     at_launch: bool = False
     """Whether extraction starts together with the background services of a Codex home."""

@@ -704,9 +704,9 @@ class StoreRules(Protocol):
         """
 
     def write_lock(self, root: ScopeRoot) -> WriteLock | None:
-        """Return the lock that the agent holds while it rewrites this root; Reverie takes it for every write.
+        """Return the lock that the agent holds while it rewrites `root`; Reverie takes it for every write.
 
-        None if the root does not exist, or if nothing rewrites it.
+        None if the root does not exist, or if the agent never rewrites it.
         """
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:

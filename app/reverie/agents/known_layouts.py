@@ -88,8 +88,8 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
 def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
     """Return refusals for unknown parts of the home's lists and sidecars, and for unknown locks and journals.
 
-    `session`: the directory of the session in question, if any. It is always checked, including the state of
-    the memory writer in it; of the other sessions only some are checked.
+    `home`: the agent's home. `session`: the directory of the session in question, None for none. This session
+    is always checked, including the state of its memory writer; of the other sessions only some are checked.
     """
     found = [*_version(home / "config.json", known=(1,))]
     found += _types(home / "config.json", {"projects": list}, shown="config.json")

@@ -173,9 +173,9 @@ class Transcript(Protocol):
 
 
 RECENT_IDS = 256
-"""The maximum number of ids of returned rows in a position."""
+"""The maximum number of ids of returned rows in a position (`TailPosition`)."""
 OPEN_IDS = 16
-"""Maximum number of unfinished answers in a position."""
+"""The maximum number of unfinished answers in a position (`TailPosition`)."""
 TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
 
 

@@ -90,7 +90,7 @@ class _SentNote(Struct, frozen=True):
     asks_times: bool
     """Whether the parent knows the times at which the note's lines were written."""
     neighbours: int
-    """The index in `_CheckNotes.neighbours` of the notes beside this one."""
+    """The index in `_CheckNotes.neighbours` of the names of this note's neighbours."""
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):

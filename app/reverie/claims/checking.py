@@ -75,7 +75,10 @@ class CheckedNote(Struct, frozen=True):
     It is called only if needed.
     """
     neighbours: frozenset[str] = frozenset()
-    """The names of the notes beside a note outside the repository, to which its links may lead."""
+    """The names of the notes in the same scope, to which links may lead.
+
+    Empty for a note inside the repository.
+    """
 
 
 class Evidence(Struct, frozen=True):
@@ -121,7 +124,7 @@ class _Known(Struct):
     words: frozenset[str]
     names: frozenset[str]
     beside: int
-    """A hash of the names of the notes beside it, to which its links may lead."""
+    """A hash of `CheckedNote.neighbours`, the names of notes to which links in this note may lead."""
     checked: tuple[CheckedClaim, ...] | None = None
 
 

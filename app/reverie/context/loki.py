@@ -20,8 +20,8 @@ from reverie.text.summaries import estimate_tokens
 def loki_context(facts: ContextFacts, at: int, _drafts: Mapping[str, str]) -> ContextView:
     """Return the block of text that an iteration of loki-mode would get at the time `at` (UTC ms).
 
-    Unsaved texts have no effect: the block is made from the agent's records of failures, which cannot be
-    edited as text.
+    `facts`: the files and settings that were read before. Unsaved texts have no effect: the block is made
+    from the agent's records of failures, which cannot be edited as text.
     """
     nearest = min(facts.lessons, key=lambda known: abs(known - at), default=None)
     found = Retrieved() if nearest is None else facts.lessons[nearest]

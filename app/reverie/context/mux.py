@@ -36,7 +36,8 @@ from reverie.values import replace
 def mux_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """Return the files and texts that mux would load at the time `at` (UTC ms), by the parts of its prompt.
 
-    `drafts`: memory path -> unsaved text, which counts as if it were saved.
+    `facts`: the files and settings that were read before. `drafts`: memory path -> unsaved text, which counts
+    as if it were saved.
     """
     parts = (
         _hot_part(facts, hot_set(facts, at, drafts)),
@@ -49,7 +50,8 @@ def mux_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> Cont
 def hot_set(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> HotSet:
     """Return the hot set, the memories that mux loads in full, at the time `at` (UTC ms).
 
-    `drafts`: memory path -> unsaved text, which counts as if it were saved.
+    `facts`: the files and settings that were read before. `drafts`: memory path -> unsaved text, which counts
+    as if it were saved.
     """
 
     def ranking() -> tuple[list[Ranked], list[str]]:

@@ -38,8 +38,9 @@ AGENTS = frozenset(RECIPES)
 def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = None) -> ContextView:
     """Return the files and texts that a session of the agent, started at `at` (UTC ms), would load.
 
-    They are grouped by the parts of the agent's prompt. `drafts`: memory path -> unsaved text, which counts
-    as if it were saved. For an agent without a recipe, the result has no parts.
+    They are grouped by the parts of the agent's prompt. `facts`: the files and settings that were read
+    before. `drafts`: memory path -> unsaved text, which counts as if it were saved. For an agent without a
+    recipe, the result has no parts.
     """
     recipe = RECIPES.get(facts.agent)
     return ContextView(facts.agent, at, (), 0, 0) if recipe is None else recipe(facts, at, drafts or {})
@@ -48,7 +49,8 @@ def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = No
 def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:
     """Return the degree to which a session started at `at` (UTC ms) loads each file, by path.
 
-    Files that are never loaded are left out; see `context.view.load_states`.
+    `facts`: the files and settings that were read before. Files that are never loaded are left out; see
+    `context.view.load_states`.
     """
     if facts.agent == "mux":
         # The agent never looks beyond its cap, and there may be a hundred times as many files.

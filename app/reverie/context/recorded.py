@@ -27,7 +27,8 @@ def with_record(
     """Return the parts of a new session, followed by the part of the recorded session if there is one.
 
     If the project's sessions are in recall mode (they load no index and choose memories for each prompt), the
-    index part says so. `drafted` are the memory paths with unsaved text.
+    index part says so. `facts`: the files and settings that were read before. `drafted`: the memory paths
+    with unsaved text.
     """
     record = facts.record
     if record.recalls:

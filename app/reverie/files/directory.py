@@ -488,9 +488,10 @@ class Directory:
         return WriterLease(fd)
 
     def read(self, name: str, limit: int | None = None) -> bytes:
-        """Return the bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device.
+        """Return the bytes of the regular file `name`, at most `limit` (None: all).
 
-        Raises FileNotFoundError, IsADirectoryError, NotRegularFileError, SwappedError.
+        Never blocks on a fifo or a device. Raises FileNotFoundError, IsADirectoryError, NotRegularFileError,
+        SwappedError.
         """
         # Checked before opening, because even a non-blocking open wakes a writer that waits at the other end
         # of a fifo.

@@ -341,9 +341,9 @@ class Walk(Struct, frozen=True):
 
 
 RemovalCheck = Callable[[list[DirectoryEntry], bytes | None], None]
-"""A function that is called with the entries to be removed, and the bytes of a single file.
+"""A function that is called with the entries to be removed, as `walk` lists them.
 
-The entries are those that a previous walk listed.
+The second argument is the content if a single file is to be removed, None for a folder.
 """
 
 
@@ -373,7 +373,7 @@ class RootedDirectory:
         return self._identity() is not None
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """Return the entry that `rel` leads to; None if there is none."""
+        """Return the file or folder at the path `rel`; None if there is none."""
 
         def entry_at(directory: Directory, name: str) -> DirectoryEntry:
             status = directory.lstat(name) if name else directory.stat()
@@ -389,7 +389,10 @@ class RootedDirectory:
             raise
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """Return the bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device."""
+        """Return the bytes of the regular file `rel`, at most `limit` (None: all).
+
+        Never blocks on a fifo or a device.
+        """
 
         def read(directory: Directory, name: str) -> bytes:
             if not name:

@@ -460,7 +460,10 @@ class Watcher:
                 )
 
     def stop(self) -> None:
-        """Stop and join within two seconds. May be called twice, and from `deliver`."""
+        """Stop watching, and wait at most two seconds for the threads to end.
+
+        May be called twice, and from `deliver`.
+        """
         with self._lock:
             session, self._session = self._session, None
         if session is not None:

@@ -273,7 +273,7 @@ class EventSource(Protocol):
         """Return whether the source can still be relied on to send events."""
 
     def close(self) -> None:
-        """Stop and join. May be called twice."""
+        """Stop the events, and wait until the source's threads have ended. May be called twice."""
 
 
 SourceFactory = Callable[[Sink], EventSource]

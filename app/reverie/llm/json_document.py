@@ -137,7 +137,7 @@ def children(
 
 
 def member(source: JsonSource, node: JsonNode, key: str) -> JsonNode | None:
-    """Return the member `key` of the object `node` of a document; None if it does not exist."""
+    """Return the member `key` of the object `node` of the document `source`; None if it does not exist."""
     found, _more = children(source, node, limit=10_000)
     return next((child for child in found if child.key == key), None)
 
@@ -260,14 +260,14 @@ class DocumentHit(Struct, frozen=True):
 def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
     """Return a page of the members of `node`, an object or a list, without the first `skip` ones.
 
-    Each member has the beginning of its value, for display.
+    `source`: the document. Each member has the beginning of its value, for display.
     """
     found, more = children(source, node, limit=PAGE, skip=skip)
     return DocumentPage(tuple(_beginning(source, child) for child in found), more)
 
 
 def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
-    """Return the value `node` for reading and copying, truncated if it is very long."""
+    """Return the value `node` of the document `source` for display and copying, truncated if very long."""
     if node.kind == "text":
         return Excerpt(node, *text_of(source, node, _VALUE_BYTES))
     raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")

@@ -398,7 +398,7 @@ class _Run:
         return ready
 
     def _give(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        """Add the result of a call to the conversation and the trace.
+        """Add `outcome`, the result of a tool call, to the conversation and the trace.
 
         `outcome` must contain no secrets.
         """

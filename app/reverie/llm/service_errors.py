@@ -238,7 +238,7 @@ def silence_error(service: Service, idle_s: float) -> ProviderError:
 def deadline_error(service: Service, last: ProviderError | None = None) -> ProviderError:
     """Return the error for a run that reached its time limit.
 
-    `last`: the last error before that, which is quoted; None: there was none.
+    `service`: the model service. `last`: the last error before that, which is quoted; None: there was none.
     """
     before = f" Before that: {last.title} {last.cause}" if last else ""
     return _error("deadline", service, before=before)
@@ -267,7 +267,7 @@ def unreachable_error(service: Service, error: BaseException, *, proxy: bool = F
 
 
 def proxy_settings_error(service: Service) -> ProviderError:
-    """Return the error for an invalid proxy in the environment, so that no request was made."""
+    """Return the error for an invalid proxy in the environment, so that no request to `service` was made."""
     return _error("proxy-settings", service)
 
 
@@ -279,7 +279,7 @@ def address_error(service: Service) -> ProviderError:
 def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
     """Return the error for a redaction that failed its self-test (`text.redact`), so that nothing was sent.
 
-    `failed`: the kinds of planted secrets that it did not find.
+    `service`: the model service. `failed`: the kinds of planted secrets that the redaction did not find.
     """
     return _error("redaction", service, missed=", ".join(failed))
 

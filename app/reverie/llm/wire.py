@@ -188,9 +188,9 @@ def text_or_json(value: Any) -> str:
 
 
 def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
-    """Return the reason why an answer ended; with `calls`, "stop" is corrected.
+    """Return the reason why an answer ended: "tool-calls" if it has `calls` and `reason` is "stop".
 
-    Some servers report "stop" for an answer with calls.
+    Some servers report "stop" for an answer with calls. Any other reason is returned unchanged.
     """
     return "tool-calls" if calls and reason == "stop" else reason
 

@@ -257,7 +257,10 @@ class RowWriter:
         self._count()
 
     def _findings(self, rel: str, found: ReadFile) -> str:
-        """Return lint's findings in the file `found` as JSON; empty if there are none, or for a companion."""
+        """Return lint's findings in the file `found` as JSON; empty if there are none.
+
+        Also empty for a companion (a file that an agent loads beside its memories), which is not checked.
+        """
         if self._root == COMPANIONS or not found.read_ns:
             return ""
         findings = lint(found.data[:CHECKED_BYTES], self._caps, rel=rel, size=found.stamp.size)

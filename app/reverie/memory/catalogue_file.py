@@ -22,7 +22,7 @@ from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 # files that are allowed in it: a catalogue of another version is removed whole.
 VERSION = 3
 _FORMER = "search.sqlite"
-"""The index of older versions, which may hold credentials that a file imported."""
+"""The name of the index of older versions, which may contain credentials from imported files."""
 _BUSY_S = 5.0
 _LOCK_S = 120.0
 # Errors of the machine, not of the file.

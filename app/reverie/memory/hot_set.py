@@ -35,7 +35,7 @@ _CLOSE = "</hot_memories>"
 
 
 class Budgets(Struct, frozen=True):
-    """Limits of the hot set: UTF-8 bytes of the texts, tokens of the whole block."""
+    """Limits of the hot set, the memories that mux loads in full: bytes (UTF-8) and tokens."""
 
     item_bytes: int = 16_384
     total_bytes: int = 49_152

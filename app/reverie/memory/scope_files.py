@@ -159,7 +159,7 @@ def _folders_above(rel: str) -> Iterator[str]:
 
 
 class Savepoint(Struct, frozen=True):
-    """The state of an overlay at one moment, for `rollback`."""
+    """The state of an overlay (changes to files in memory only) at one moment, for `rollback`."""
 
     written: Mapping[str, bytes | None]
     removed_directories: frozenset[str]

@@ -58,7 +58,7 @@ def directory_of(path: str) -> str:
 
 
 def same_directory(name: str, path: str) -> bool:
-    """Return whether any build of the current agent may use this directory name for a path."""
+    """Return whether any build of the current agent may use the directory `name` for the project `path`."""
     own = directory_of(path)
     if len(own) <= LONGEST:
         return name == own
@@ -66,7 +66,7 @@ def same_directory(name: str, path: str) -> bool:
 
 
 def may_be_of(name: str, path: str) -> bool:
-    """Return whether any version of the agent may have used this directory name for a path.
+    """Return whether any version of the agent may have used the directory `name` for the project `path`.
 
     Older versions kept characters that become `-` today.
     """
@@ -98,9 +98,10 @@ def _kept(code: int) -> str:
 
 
 def existing_directory(names: Iterable[str], path: str) -> str:
-    """Return the name among `names` of the directory in `projects/` that belongs to a path.
+    """Return the name of the directory in `projects/` that belongs to the project `path`.
 
-    If there is none, or several are possible, returns the name that builds of the agent on Node choose.
+    `names`: the directories that exist. If none of them fits, or several do, returns the name that builds of
+    the agent on Node choose.
     """
     own = directory_of(path)
     names = set(names)

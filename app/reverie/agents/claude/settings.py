@@ -310,11 +310,11 @@ _NO_COMPACTION = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 
 
 def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["", "remote", "no-compaction"]:
-    """Return the reason why the agent writes no session notes in a working directory; empty for none.
+    """Return the reason why the agent writes no session notes in a working directory; empty if it does.
 
     It writes none if it runs remotely, or if automatic compaction, for which the notes are made, is off.
     `config`: the agent's home. `cwd`: the working directory; None: only the settings of the administrator and
-    the user are read.
+    the user are read. `machine`: the environment and the directories outside of the home.
     """
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
@@ -330,7 +330,7 @@ def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
     """Return the name of an environment variable that turns off loading of all instructions, or "".
 
     `config`: the agent's home. `cwd`: the working directory; None: only the settings of the administrator and
-    the user are read.
+    the user are read. `machine`: the environment and the directories outside of the home.
     """
     env = _environment(list(_files(config, cwd, machine)), machine)
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
@@ -340,7 +340,7 @@ def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[
     """Return `claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded.
 
     `config`: the agent's home. `cwd`: the working directory; None: only the settings of the administrator and
-    the user are read.
+    the user are read. `machine`: the directories outside of the home.
     """
     found: dict[str, None] = {}
     for file in _files(config, cwd, machine):
@@ -354,7 +354,7 @@ def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Pat
     """Return the paths of the settings files, the strongest first; they need not exist.
 
     `config`: the agent's home. `cwd`: the working directory; None: only the files of the administrator and
-    the user.
+    the user. `machine`: the directories outside of the home.
     """
     parts = machine.managed / "managed-settings.d"
     managed = [parts / name for name in reversed(file_names(parts, [])) if name.endswith(".json")]
@@ -380,7 +380,8 @@ def settings_problems(config: Path) -> tuple[str, ...]:
 def memory_base(config: Path, machine: Machine) -> Path:
     """Return the directory that contains `projects/` with the memories.
 
-    This is the agent's home, `config`, unless the environment of a session names another one.
+    This is the agent's home, `config`, unless the environment of a session names another directory.
+    `machine`: the environment without the agent's settings, and the directories outside of the home.
     """
     env = _environment(list(_files(config, None, machine)), machine)
     return Path(env[REMOTE_BASE]) if env.get(REMOTE_BASE) else config
@@ -532,9 +533,9 @@ def companions(
 ) -> tuple[Companion, ...]:
     """Return every existing instruction file, and the missing files that a person would create first.
 
-    `config`: the agent's home. `cwd`: the working directory; None if there is none or it is unknown. `added`:
-    the directories that a session gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes
-    their files count.
+    `config`: the agent's home. `cwd`: the working directory; None if there is none or it is unknown.
+    `machine`: the environment and the directories outside of the home. `added`: the directories that a
+    session gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count.
     """
     return tuple(_ordered(config, cwd, machine, added, judging=False).found)
 
@@ -542,7 +543,8 @@ def companions(
 def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[FailedImport, ...]:
     """Return the imports that load nothing, in the instruction files of a working directory.
 
-    `config`: the agent's home. `cwd` None: in the files of the administrator and the user.
+    `config`: the agent's home. `cwd`: the working directory; None: only the files of the administrator and
+    the user are read. `machine`: the environment and the directories outside of the home.
     """
     return tuple(_ordered(config, cwd, machine, (), judging=True).failed)
 
@@ -552,9 +554,9 @@ def _ordered(
 ) -> _Order:
     """Return the instruction files in the order in which they are loaded.
 
-    `config`: the agent's home. `cwd`: the working directory; None: without the files of a project. `added`:
-    more directories whose files are loaded (`--add-dir`). `judging`: whether to collect the imports that load
-    nothing as well.
+    `config`: the agent's home. `cwd`: the working directory; None: without the files of a project. `machine`:
+    the environment and the directories outside of the home. `added`: more directories whose files are loaded
+    (`--add-dir`). `judging`: whether to collect the imports that load nothing as well.
     """
     order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(

@@ -90,7 +90,10 @@ def version_of(home: Path, directory: Path) -> Version | None:
 
 
 def why_read_only(home: Path, version: Version) -> str:
-    """Return the reason why nothing may be written into this version; empty if writing is allowed."""
+    """Return the reason why nothing may be written into a version of the memory; empty if writing is allowed.
+
+    `home`: the agent's home.
+    """
     used = version_in_use(home)
     if used.name != version:
         mine, theirs = DIRECTORIES[version], DIRECTORIES[used.name]
@@ -178,8 +181,8 @@ def note_path(title: str, at_ms: int, source: str = "") -> str:
 def refuse_content(version: Version, rel: str, before: bytes | None, after: bytes | None) -> None:
     """Raise `StoreError` if Codex would refuse the memory with the new content of the file `rel`.
 
-    Raises it also if Codex would load something useless from the file. `before` and `after`: the old and the
-    new content of the file; None if it does not exist.
+    Raises it also if Codex would load something useless from the file. `version`: the version of the memory.
+    `before` and `after`: the old and the new content of the file; None if it does not exist.
     """
     if rel == SUMMARY or (rel == HANDBOOK and version == "v1"):
         if after is None:

@@ -161,7 +161,10 @@ def episode_of(record: dict[str, Any]) -> Episode:
 
 
 def phase_of(record: dict[str, Any]) -> str:
-    """Return the phase in which the episode in `record` ran."""
+    """Return the phase of the agent's cycle, such as `ACT`, in which an episode ran; "" if unknown.
+
+    `record`: the agent's record of the episode.
+    """
     return text_of(_context_of(record).get("phase")) or text_of(record.get("phase"))
 
 

@@ -108,7 +108,8 @@ def is_archived(raw: _Raw) -> bool:
 def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
     """Return project path -> raw configuration, from `data`, a decoded `config.json`.
 
-    A path that is listed twice has its first position and its last value, as in the agent's map.
+    A path that is listed twice has its first position and its last value, as in the agent's map. Each skipped
+    or doubled entry adds a sentence to `problems`.
     """
     if not isinstance(data, dict):
         problems.append("config.json does not contain a JSON object, so Reverie knows no project.")
@@ -136,7 +137,7 @@ def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, li
     """Yield path, raw configuration and raw workspaces of each project in `data`, a decoded `config.json`.
 
     Each workspace has the path of the sub-project from which it was moved to the parent, or None.
-    Sub-projects are yielded without workspaces.
+    Sub-projects are yielded without workspaces. Each skipped entry adds a sentence to `problems`.
     """
     buckets = _buckets(data, problems)
     entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}

@@ -59,7 +59,8 @@ class MuxStores:
     def project_stores(self, owners: Mapping[str, str], problems: list[str]) -> list[str]:
         """Return the sorted names of the directories of project memories.
 
-        Dot-names without an owner belong to tools (.git) and are left out.
+        `owners`: directory name -> path of its project. Names with a leading dot and without an owner belong
+        to tools (.git) and are left out. A reading error adds a sentence to `problems`.
         """
         names = directory_names(self._root / "memory" / "project", problems)
         return [name for name in names if name in owners or not name.startswith(".")]
@@ -67,7 +68,8 @@ class MuxStores:
     def sessions(self, listed: set[str], problems: list[str]) -> list[str]:
         """Return the sorted names of the directories of sessions.
 
-        A name with a leading dot that is not in `listed` belongs to a tool and is left out.
+        A name with a leading dot that is not in `listed`, the ids of the known workspaces, belongs to a tool
+        and is left out. A reading error adds a sentence to `problems`.
         """
         names = directory_names(self._root / "sessions", problems)
         return [name for name in names if name in listed or not name.startswith(".")]
@@ -102,7 +104,7 @@ class MuxStores:
     def older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
         """Yield the memories that versions of June 2026 stored elsewhere; mux never moved them.
 
-        `config` names the projects to which they may belong.
+        `config` names the projects to which they may belong. A reading error adds a sentence to `problems`.
         """
         memory = self._root / "memory"
         loose = [name for name in file_names(memory, problems) if _is_note(name)]

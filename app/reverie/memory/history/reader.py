@@ -70,7 +70,7 @@ class Cursor(Struct, frozen=True):
 
     commit: str
     place: HistoryPlace
-    """The place of the file or folder in that commit."""
+    """The place of the file or folder in the commit `commit`."""
 
 
 class LogEntry(Struct, frozen=True):
