@@ -30,6 +30,7 @@ from reverie.services.change_log import ChangeLogService, LoggedChange, LoggedFi
 from reverie.services.views import RunSummary
 from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words
+from reverie.ui.changes.review import Choices
 from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, what, who
 from reverie.ui.memory.footer import can_revert, conflict_words
 from reverie.ui.run_labels import left_pairs
@@ -719,6 +720,10 @@ def test_a_change_of_the_agent_that_takes_facts_out_says_so_and_is_undone(
     pane = driver.reviewed()
     driver.until(lambda: pane.message.text != "")
     assert pane.message.text.startswith("The agent removed facts from its memories.")
+    assert pane.choices is not None
+    pane.message.say_error(UserError("The disk is full."))
+    pane.show_review(Choices(pane.choices.view))
+    assert pane.message.text.startswith("The disk is full."), "read again, the review leaves a newer message"
     pane.undo.click()
     driver.until(lambda: text.read_text() == before)
 

@@ -255,6 +255,15 @@ def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says
     driver.until(lambda: "Make room." in tab.message.text)
     assert len(tab.findings) > 1
     assert tab.again.isEnabled()
+    checks = driver.services.checks
+    driver.until(lambda: not checks.busy and not checks._settle.isActive())
+    checks._look_quietly()
+    assert checks.busy
+    driver.until(lambda: not checks.busy)
+    assert "Make room." in tab.message.text, "only the user removes the reason"
+    tab.again.click()
+    driver.until(lambda: not checks.busy)
+    assert tab.message.isHidden()
 
 
 def test_a_test_of_the_model_is_made_on_request_only(windows: Windows, home: Path) -> None:

@@ -164,7 +164,9 @@ class ChangeSetPane(Column):
         row, view = self._row, read.view
         if view.card is not None:
             self._say_card(view.card.counts)
-            if row is not None and row.change is not None and row.change.who == "agent" and view.card.lost:
+            is_agents = row is not None and row.change is not None and row.change.who == "agent"
+            # Read again, the review is no news: a newer message stays.
+            if is_agents and view.card.lost and self.choices is None:
                 self.message.say(
                     self.tr("The agent removed facts from its memories. Undo all restores them."), tone="warn"
                 )

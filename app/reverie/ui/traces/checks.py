@@ -392,6 +392,8 @@ class ChecksControl(QObject):
         self._probe: tuple[ProbeFacts, ...] | None = None
         self._stale = True
         self._loud = False  # a person requested the job in progress
+        # Why the last fix was not applied; it stays until the user asks for something else.
+        self._refused: UserError | None = None
         self._settle = single_shot(self, SETTLE_MS, self._look_quietly)
         page.shown.connect(self._on_shown)
         view.examine.connect(self.examine)
@@ -429,7 +431,7 @@ class ChecksControl(QObject):
         self._stale = True
         context = self._session.context if self._session is not None else None
         if context != self._context:
-            self._context, self._probed, self._probe = context, (), None
+            self._context, self._probed, self._probe, self._refused = context, (), None, None
             self._lane.abandon("examine")
             self.view.forget(coming=self._can_examine)
         if self._page.isVisible():
@@ -446,10 +448,15 @@ class ChecksControl(QObject):
         if self.busy:
             self._settle.start()
         else:
-            self.examine(False)
+            self._examine(with_probe=False)
 
     @Slot(bool)
     def examine(self, with_probe: bool) -> None:
+        """Run the checks because the user asked for them; `with_probe` also tests the model."""
+        self._refused = None
+        self._examine(with_probe=with_probe)
+
+    def _examine(self, *, with_probe: bool) -> None:
         """Run the checks of the workspace that is shown, or of the home if its agent has no workspaces."""
         session, context = self._session, self._context
         if session is None or context is None or not self._can_examine:
@@ -470,6 +477,7 @@ class ChecksControl(QObject):
         if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.view, fix.evidence):
             return
         if session is not None and context is not None and not self._loud:
+            self._refused = None
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
@@ -515,10 +523,11 @@ class ChecksControl(QObject):
         self._set_loud(False)
         if found.context != self._context:
             return
-        if found.error is None:
+        self._refused = found.error or self._refused
+        if self._refused is None:
             self.view.message.clear()
         else:
-            self.view.message.say_error(found.error)
+            self.view.message.say_error(self._refused)
         self.view.show_findings(self._with_probed(found), self._place)
 
     def _on_fixed(self, found: _Examined) -> None:
