@@ -14,7 +14,7 @@ MNEMONICS = "shows-mnemonics"
 
 
 def show_mnemonics(window: QWidget, shown: bool) -> None:
-    """Underline the mnemonics in `window`, or not, as `shown` says.
+    """Underline the mnemonics in `window` if `shown`, otherwise show them without underline.
 
     If this is never called for a window, they are always underlined.
     """

@@ -138,7 +138,7 @@ _OLDER = (
     (r": not every fact would stay as it is$", ": some facts would change"),
     (r"that are nowhere else$", "that exist nowhere else"),
 )
-"""Patterns of older wordings in records of runs, with their replacements."""
+"""Patterns of wordings that older versions wrote into summaries, with their replacements."""
 
 
 _LEFT_PAIRS = re.compile(r"\b\d+ pairs? of memories (?:is|are) worth a look")
@@ -163,7 +163,7 @@ def summary_words(summary: str) -> str:
 
 
 def left_pairs(summary: str) -> bool:
-    """Return whether a summary says that there are pairs of memories for the user to check."""
+    """Return True if a run's summary says that there are pairs of memories for the user to check."""
     return bool(_LEFT_PAIRS.search(summary))
 
 
@@ -177,7 +177,7 @@ def _sentence(text: str) -> str:
 
 
 def _clause(text: str) -> str | None:
-    """Return one clause of a summary, translated; None if it is not one that the rules engine writes."""
+    """Return the translation of one clause of a summary; None if the rules engine does not write it."""
     lower = text[:1].lower() + text[1:]
     for older, current in _OLDER:
         lower = re.sub(older, current, lower)

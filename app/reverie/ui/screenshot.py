@@ -40,7 +40,7 @@ def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
 
 
 def is_loaded(window: MainWindow) -> bool:
-    """Return whether the tree and footer of the selected place are shown, and the other tabs can be built."""
+    """Return True if tree and footer of the selected place are shown, and the other tabs can be built."""
     tab = window.tab
     return (
         window.session is not None
@@ -67,7 +67,7 @@ def select_a_file(window: MainWindow) -> bool:
 
 
 def shows_the_selected(window: MainWindow) -> bool:
-    """Return whether the editor shows the text of the memory that is selected in the tree."""
+    """Return True if the editor shows the text of the memory that is selected in the tree."""
     file = window.tab.pane.file
     return file is not None and file.buffer.address.path == path_of(window.tab.tree.current_data())
 
@@ -86,7 +86,7 @@ def save_picture(widget: QWidget, file: Path) -> bool:
 
 
 class Screenshot:
-    """Saves the picture of a window for `reverie --screenshot FILE`."""
+    """The maker of the picture for `reverie --screenshot FILE`."""
 
     def __init__(self, window: MainWindow, file: Path) -> None:
         self._window = window

@@ -88,7 +88,7 @@ _MOST_TITLES = 500
 
 
 class Choice(Struct, frozen=True):
-    """The selected part of a home: a workspace or a project.
+    """The part of a home that the user selected: a workspace or a project.
 
     If both are None, only the home's global memory is selected.
     """
@@ -107,9 +107,9 @@ class TreeUpdate(Struct, frozen=True):
     tree: MemoryTree
     view: MemoryView
     other: bool
-    """Whether the context differs from that of the previous update."""
+    """True if the context differs from that of the previous update."""
     names_only: bool
-    """Whether this is a quick first read of the names, without contents."""
+    """True if this is a quick first read of the names, without contents."""
     changes: Changes | None = None
     serial: int = 0
     """The number of the state that the engine sent and stored; 0 for a first read, which is not stored."""
@@ -216,12 +216,12 @@ class HomeSession(QObject):
 
     @property
     def is_here(self) -> bool:
-        """Whether the home is on this machine."""
+        """True if the home is on this machine."""
         return self.engine.machine is None
 
     @property
     def is_watched(self) -> bool:
-        """Whether the watcher of the home runs, so that changes on disk are reported."""
+        """True if the watcher of the home runs, so that changes on disk are reported."""
         return self._watch.is_started
 
     @Slot()
@@ -324,7 +324,7 @@ class HomeSession(QObject):
         self.trouble.emit(error)
 
     def _on_aside_failed(self, error: UserError) -> None:
-        """Report an error by the signal `notified`, because no view depends on the failed request."""
+        """Emit the error of a request as a message (`notified`), because no view depends on the request."""
         self.notified.emit(str(error))
 
     @Slot(object)
@@ -554,9 +554,10 @@ class HomeSession(QObject):
 def _followed(
     update: TreeUpdate, found: TreesUpdate, arrangement: Arrangement, changes: Changes | None
 ) -> TreeUpdate:
-    """Return the trees after the engine has sent `found`, which may be only the differences to `update`.
+    """Return the update of the trees after the engine has sent `found`, which may have only differences.
 
-    `changes`: the changes on disk that caused this; None for a first read.
+    `update`: the update to which they refer. `changes`: the changes on disk that caused this; None for a
+    first read.
     """
     view = updated(found, update.view)
     tree = build_tree(view, update.tree, unseen=view.unseen, arrangement=arrangement)

@@ -29,11 +29,12 @@ window_log = logging.getLogger("reverie.window")
 
 
 class SessionStore(QObject):
-    """Restores the stored state of the last window (`services.window_state.Remembered`) in a new one.
+    """The keeper of a window's state: it restores the state of the last window, and stores it at the end.
 
-    Create it once the widgets exist, before a home is opened. Sizes are set before the window is shown. The
-    place, open folders, file, cursor and scroll positions are restored once the tree is on screen, never
-    before (design.md section 7). If the user selects another place or file, nothing more is restored.
+    The state is a `services.window_state.Remembered`. Create this object once the widgets exist, before a
+    home is opened. Sizes are set before the window is shown. The place, open folders, file, cursor and scroll
+    positions are restored once the tree is on screen, never before (design.md section 7). If the user selects
+    another place or file, nothing more is restored.
 
     `restoring` is True until the stored place, its tree and its text have been restored. The caller reads the
     file before it creates the window, and calls `keep` after the event loop has ended.

@@ -41,7 +41,7 @@ _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
 class OpenRequest(Struct, frozen=True):
-    """A request of a second instance of the program to the first window: homes to open, parts to show."""
+    """A request that a second start of the program sends to the first window: what to open and show."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -72,13 +72,12 @@ def activation_token() -> str:
 
 
 class Instance(QObject):
-    """One running instance of the program; creating this object tries to take the lock.
+    """One running instance of the program; creating this object tries to take the lock of the profile.
 
     `is_first` is False if another instance holds the lock. Call `listen` once the window is painted, and
     `close` at the end.
 
-    Signals:
-        asked(OpenRequest): Another instance of the program sent this request.
+    Signals: asked(OpenRequest): Another instance of the program sent this request.
     """
 
     asked = Signal(object)

@@ -19,15 +19,17 @@ class StartupOptions(Struct, frozen=True):
     demo: Path | None = None
     """The directory in which a copy of the demo home can be created; None for no demo."""
     open_demo: bool = False
+    """True to open the copy of the demo home at once."""
     and_found: bool = False
-    """Whether to open the homes that are found on this machine in addition to `homes`."""
+    """True to open the homes that are found on this machine in addition to `homes`."""
     choosing: bool = False
-    """Whether the user chooses which of the found homes is shown, as at a first start."""
+    """True if the user chooses which of the found homes is shown, as at a first start."""
     watching: bool = True
+    """True to watch the files of open homes."""
     engine: bool = False
-    """Whether to use the engine of the profile, a separate process, instead of one in this process."""
+    """True to use the engine of the profile, a separate process, instead of one in this process."""
     asking: bool = True
-    """Whether the user may be asked questions; if not, a home that was moved is opened as a new one."""
+    """True if the user may be asked questions; if not, a home that was moved is opened as a new one."""
     project: str = ""
     """The path of the project to select if no workspace is named."""
     closed: tuple[Path, ...] = ()

@@ -612,9 +612,9 @@ def _progress(option: QStyleOption, painter: QPainter, widget: QWidget | None) -
 
 
 def _flat(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw nothing; used for the lines of Fusion that this style leaves out.
+    """Draw nothing; used for lines that Fusion, Qt's base style, would draw.
 
-    Returns True, so that Fusion draws nothing.
+    Returns True, so that Fusion draws nothing either.
     """
     return True
 

@@ -65,14 +65,17 @@ SIGNS = {
 
 
 def waiting(count: int) -> str:
-    """Return a sentence with the number of waiting threads."""
+    """Return a sentence with the number of threads (conversations) that wait for extraction."""
     if not count:
         return tr("No threads waiting.")
     return counted("1 thread waiting.", "%n threads waiting.", count)
 
 
 def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
-    """Return the footer's line about extraction: waiting threads, last outcome, holder of the lease."""
+    """Return the footer's line about extraction: waiting threads, last outcome, and the active process.
+
+    `running`: an extraction is running in this window.
+    """
     state: Literal["ok", "running", "warn", "fail"] = "ok"
     parts = [waiting(view.waiting)]
     if view.to_notes:
@@ -93,7 +96,7 @@ REST_MS = 1_500
 
 
 class ExtractControl(QObject):
-    """Controller of the extraction: reads its status, and runs it from the dialog."""
+    """The controller of the extraction of memories: it reads the status, and runs it from the dialog."""
 
     state_changed = Signal()
     """Emitted when an extraction becomes possible or impossible, starts or ends."""
@@ -129,7 +132,7 @@ class ExtractControl(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether the home that is shown supports extraction."""
+        """True if the shown home supports extraction."""
         return self._session is not None and self._session.facts.extracts
 
     @property
@@ -137,7 +140,7 @@ class ExtractControl(QObject):
         return self._ticket is not None or self._asking
 
     def runs_in(self, session: HomeSession) -> bool:
-        """Return whether an extraction of this home is running."""
+        """Return True if an extraction of this home is running."""
         return self.running and self._of is session
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -198,7 +201,7 @@ class ExtractControl(QObject):
         self._footer.say_extraction(None)
 
     def _tell(self) -> None:
-        """Show the status in the footer and the dialog, and emit `state_changed`."""
+        """Show the status of the extraction in the footer and the dialog, and emit `state_changed`."""
         view = self._view
         if view is not None:
             self._footer.say_extraction(footer_line(view, running=self.running))
@@ -391,7 +394,7 @@ class ExtractControl(QObject):
         self._follow()
 
     def _follow(self) -> None:
-        """Update the dialog and the footer after a run has started or ended."""
+        """Update the dialog and the footer, because a run has started or ended."""
         if self.dialog is not None:
             self.dialog.follow(running=self.running, possible=self.available)
         self._tell()
@@ -479,9 +482,9 @@ class ExtractDialog(QDialog):
         self.bar.setVisible(running)
 
     def say_standing(self, view: ExtractView) -> None:
-        """Show the number of waiting threads and the engine.
+        """Show the number of waiting threads, the engine and the reason for it, and what results become.
 
-        Also shown are why that engine was chosen, and whether the results become notes.
+        Results may become notes to the agent.
         """
         outcome = self.tr(
             "Each result is saved as a note for Codex. Codex adds the note to its memory the "
@@ -544,10 +547,10 @@ class ExtractDialog(QDialog):
     def _row(
         self, key: str, state: str, title: str, project: str, at: int | None, told: str
     ) -> QTreeWidgetItem:
-        """Add a row and return its item.
+        """Add a row to the list, and return its item.
 
-        `at` is the time of the thread's last change in milliseconds, None for a directory; `told` is the
-        message of the row.
+        `key`: the id of the thread or directory. `state`: the text of the state. `at` is the time of the
+        thread's last change in milliseconds, None for a directory; `told` is the message of the row.
         """
         name = project.rstrip("/").rpartition("/")[2] or "–"
         age = display_text.age(self._now(), at) if at is not None else "–"

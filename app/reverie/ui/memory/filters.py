@@ -122,7 +122,7 @@ class TreeOrder(QObject):
             self.chosen.emit(arrangement)
 
     def _say(self) -> None:
-        """Update the texts of the button and the check marks of the menu."""
+        """Update the text of the button and the check marks of its menu."""
         now = self.arrangement
         says = {
             "name": self.tr("Sorted by name"),
@@ -157,7 +157,7 @@ def tree_filters() -> dict[str, tuple[str, str]]:
 
 
 class FilterControl(QObject):
-    """Controller that synchronises the filter chips, their counts and the trees that are shown."""
+    """The controller that keeps the filter chips, their counts and the shown trees consistent."""
 
     displaced = Signal(object)
     """Emitted with a `LoadedNext` when a save changes which files a new session of the agent loads."""
@@ -251,7 +251,10 @@ class FilterControl(QObject):
         self._chips.choose(self._order.arrangement.show)
 
     def _paths(self, show: Show) -> frozenset[str]:
-        """Return the paths that the filter "loaded", "stale" or "warnings" shows; empty for other filters."""
+        """Return the paths of the memories that the filter "loaded", "stale" or "warnings" shows.
+
+        Empty for the other filters, for which the tree itself knows the memories.
+        """
         if show == "loaded":
             states = (self._loaded or {}).items()
             return frozenset(path for path, state in states if state in ("full", "part"))

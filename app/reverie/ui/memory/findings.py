@@ -150,10 +150,10 @@ QUIET_MS = 400
 
 
 class LintControl(QObject):
-    """Controller of the lint findings of the shown home: marks rows of the trees and fills `findings`.
+    """The controller of the lint findings (problems in memories) of the shown home.
 
-    Call `set_session` and `follow` when the shown home or its trees change. The owner puts the widget
-    `findings` into the editor.
+    It marks rows of the trees and fills the widget `findings`, which the owner puts into the editor. Call
+    `set_session` and `follow` when the shown home or its trees change.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class LintControl(QObject):
         self._show()
 
     def _of(self, path: str) -> tuple[LintFinding, ...]:
-        """Return the findings of a memory from all checks."""
+        """Return the findings of the memory at `path` from all checks."""
         return (*self._known.get(path, ()), *self._more.get(path, ()))
 
     @Slot()
@@ -276,7 +276,7 @@ class LintControl(QObject):
         self.findings.show_findings(findings)
 
     def _listed(self, path: str) -> MemoryFile | None:
-        """Return the file of a memory from the trees; None if they do not list it."""
+        """Return the entry of the memory at `path` in the trees; None if it is not listed."""
         scopes = self._update.view.scopes if self._update is not None else {}
         for scope, listing in scopes.items():
             if path.startswith(f"{ROOT}/{scope}/"):
@@ -302,9 +302,10 @@ _KINDS: tuple[FixKind, ...] = ("add", "raise", "respell", "drop", "drop-all", "s
 class IndexPanel(QWidget):
     """A panel under the heading of the editor with the problems of an index, and buttons that fix them.
 
-    It also shows how much of the index the agent loads. The buttons apply to the selected row. Problems that
-    can be fixed are listed first and the first row is selected, so that repeated clicks fix one problem after
-    the other. The panel is hidden if there are no problems.
+    An index is a file with one line for each memory of a folder. The panel also shows how much of the index
+    the agent loads. The buttons apply to the selected row. Problems that can be fixed are listed first and
+    the first row is selected, so that repeated clicks fix one problem after the other. The panel is hidden if
+    there are no problems.
     """
 
     fix_wanted = Signal(object, str)
@@ -442,10 +443,10 @@ INDEX_QUIET_MS = 150
 
 
 class IndexControl(QObject):
-    """Controller of the index: checks and fixes the open index, and renames memories with their links.
+    """The controller of an open index: it checks and fixes it, and renames memories with their links.
 
-    Call `set_session` and `follow` when the shown home or its trees change. The owner puts the widget `panel`
-    into the editor.
+    An index is a file with one line for each memory of a folder. Call `set_session` and `follow` when the
+    shown home or its trees change. The owner puts the widget `panel` into the editor.
     """
 
     fixed = Signal(object, str)
@@ -553,7 +554,7 @@ class IndexControl(QObject):
 
     @Slot(object)
     def _go(self, finding: IndexFinding) -> None:
-        """Show the line of a finding or, if it is about another file, open that file."""
+        """Go to the line of a finding in the index; if the finding is about another file, open that file."""
         look = self.panel.look
         if look is None:
             return
@@ -610,7 +611,7 @@ class IndexControl(QObject):
         )
 
     def keeps_index(self, path: str) -> bool:
-        """Return whether the scope of a memory has an index."""
+        """Return True if the scope of the memory at `path` has an index."""
         update = self._shown.update
         if self._session is None or update is None:
             return False
@@ -645,7 +646,7 @@ class IndexControl(QObject):
 
 
 def _cut_in(file: OpenFile) -> int | None:
-    """Return where the agent stops loading, in UTF-16 units of the document; None if it loads all."""
+    """Return the position at which the agent stops loading an index, in UTF-16 units; None: it loads all."""
     cut = cut_of(file.content)
     if cut.line is None:
         return None
@@ -709,7 +710,7 @@ def _name(path: str) -> str:
 
 
 GRAVE = frozenset({"over-lines", "over-chars", "no-file", "dangling"})
-"""The problems that are shown as warnings."""
+"""The kinds of problems in an index that are shown as warnings; others are notes."""
 
 
 def summary(report: IndexReport) -> str:

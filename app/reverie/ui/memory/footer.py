@@ -66,12 +66,12 @@ if TYPE_CHECKING:
 
 
 def can_revert(run: RunSummary) -> bool:
-    """Return whether the run can be undone: some of its changes may be on disk."""
+    """Return True if the run can be undone, because some of its changes may be on disk."""
     return run.outcome in ("completed", "interrupted") and not run.reverted and not run.dry_run
 
 
 def conflict_words(result: RunResult) -> str:
-    """Return a text about the result of undoing a run, with the paths not changed because of later edits."""
+    """Return the result of undoing a run as text, with the paths left unchanged because of later edits."""
     changed = [path for path in result.conflicts if path not in result.details.get("refused", ())]
     if not changed:
         return summary_words(result.summary)
@@ -152,9 +152,9 @@ _TONES: dict[str, Tone] = {
 
 
 class RunPanel(QWidget):
-    """The progress of a run with its latest operations and a Cancel button, then its result in one line.
+    """A panel with the progress of a run and its latest operations, and later its result in one line.
 
-    The panel only displays, and emits requests as signals.
+    It has a Cancel button while the run is active. It only displays, and emits requests as signals.
     """
 
     cancel = Signal()
@@ -211,7 +211,7 @@ class RunPanel(QWidget):
 
     @property
     def to_press(self) -> tuple[QWidget, ...]:
-        """The visible buttons, in order."""
+        """The visible buttons, in the order of the Tab key."""
         if self.running:
             return () if self._cancel.isHidden() else (self._cancel,)
         return tuple(self.result.button(key) for key in self.result.keys)
@@ -344,7 +344,10 @@ class RunPanel(QWidget):
 
 
 def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return (verb, path, note), the texts of a journal entry; the path includes the new path of a rename."""
+    """Return the texts of one operation of a run as (verb, path, note).
+
+    The path of a rename includes the new path.
+    """
     what = visible(str(op.get("path", "")))
     if op.get("newPath"):
         what = f"{what} → {visible(str(op['newPath']))}"
@@ -406,8 +409,8 @@ def row_words(
 ) -> RowWords:
     """Return the texts of a scope's row, such as `3 h ago · 4 changes`, with details in the tool tip.
 
-    `agent_too`: whether the agent itself consolidates this home, too; a row without a record then says "never
-    by Reverie".
+    `spent`: the costs of models; None: not known. `agent_too`: True if the agent itself consolidates this
+    home, too; a row without a record then says "never by Reverie".
     """
     if not row.available:
         return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
@@ -421,7 +424,7 @@ def row_words(
 
 
 def spent_words(spent: Spent | None) -> str:
-    """Return the tokens and cost of the last run with a model and of this month; empty without such a run.
+    """Return what models cost in the last run and in this month as text; empty if no run used a model.
 
     A sum with an unknown part is displayed as "at least".
     """
@@ -437,7 +440,10 @@ def spent_words(spent: Spent | None) -> str:
 
 
 def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
-    """Return the texts of the row about the last harvest from the conversation of the workspace."""
+    """Return the texts of the row about the last harvest of the workspace.
+
+    A harvest collects facts from a conversation that the agent compacted.
+    """
     age, exact = display_text.age(now_ms, row.at), when(row.at)
     if row.status == "failed":
         text = tr("{age} · failed").format(age=age)
@@ -454,12 +460,12 @@ _SEPARATOR = "; "
 
 
 def _unbroken(part: str) -> str:
-    """Return `part` with no-break spaces, so that lines break only between the parts of a row."""
+    """Return `part` with no-break spaces, so that a line of the footer breaks only between two parts."""
     return part.replace(" ", "\u00a0")
 
 
 class TwoToneLabel(WrapLabel):
-    """A wrapping label with a dimmed second half."""
+    """A label that wraps its text, of which the second half is dimmed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -505,7 +511,10 @@ def _range(start: int, length: int, format_: QTextCharFormat) -> QTextLayout.For
 
 
 class FooterRow:
-    """One row of the footer: a name and a sentence. In a narrow footer the name is part of the sentence."""
+    """One row of the footer: a name and a sentence.
+
+    In a narrow footer the name is part of the sentence.
+    """
 
     def __init__(self, name: str, grid: QGridLayout, line: int) -> None:
         self.name = name
@@ -529,7 +538,7 @@ class FooterRow:
         self._show()
 
     def set_narrow(self, narrow: bool) -> None:
-        """Show the name as part of the sentence, or in its own column."""
+        """Show the name as part of the sentence if `narrow`, otherwise in a column of its own."""
         if narrow != self._narrow:
             self._narrow = narrow
             self._show()
@@ -641,7 +650,10 @@ SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
 
 class Footer(QWidget):
-    """The footer of the Memory tab: call `show_status` for a context, and `forget` before another is read."""
+    """The footer of the Memory tab.
+
+    The owner calls `show_status` with the status of a context, and `forget` before another one is read.
+    """
 
     aged = Signal()
     """Emitted every `AGES_MS`, so that relative times elsewhere are updated, too."""
@@ -732,9 +744,9 @@ class Footer(QWidget):
             self.say_engine()
 
     def say_other_engine(self, engine: str, *, to_notes: bool = False) -> None:
-        """Show the engine of the action that was set by `offer`, "" if unknown.
+        """Show the engine that the action set by `offer` would use; "" if it is unknown.
 
-        `to_notes`: whether the results of the action become notes to Codex.
+        `to_notes`: True if the results of the action become notes to Codex.
         """
         self._other_engine = self._engine_words(engine) if engine else ""
         if engine and to_notes:
@@ -788,7 +800,7 @@ class Footer(QWidget):
 
     @property
     def agent_reported(self) -> bool:
-        """Whether the status contains lines about the agent's own jobs."""
+        """True if the status contains lines about the agent's own jobs."""
         return self._status is not None and bool(self._status.agent)
 
     def say_extraction(self, line: StatusLine | None) -> None:

@@ -55,7 +55,7 @@ class _RunRequest(Struct, frozen=True):
 
 
 class PreparedRun(Struct, frozen=True):
-    """The engine of a run, resolved from the settings, and the consent that it needs."""
+    """The engine that a run will use, and the question for consent if it needs one."""
 
     engine: str
     consent: ConsentView | None
@@ -63,7 +63,7 @@ class PreparedRun(Struct, frozen=True):
 
 
 class Consolidation(QObject):
-    """The consolidation jobs of a window, one at a time.
+    """The runner of the consolidation jobs of a window, one at a time.
 
     Each job emits `started`, perhaps `consent_wanted`, then `progressed`, and finally exactly one of `ended`,
     `reverted`, `failed` and `cancelled`.
@@ -97,7 +97,7 @@ class Consolidation(QObject):
         return self._ticket is not None or self._asked is not None
 
     def runs_in(self, workbench: Workbench) -> bool:
-        """Return whether a job of this home is running or waiting for consent."""
+        """Return True if a job of this home is running or waiting for consent."""
         return self.running and self._workbench is workbench
 
     def dream(
@@ -214,9 +214,9 @@ class Consolidation(QObject):
 
 
 def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelChoice]:
-    """Return the request for the engine of the Consolidate button.
+    """Return a request for the engine that the Consolidate button would use, and why.
 
-    An engine that still needs the user's consent is included.
+    An engine that still needs the user's consent counts as usable.
     """
     return ask(workbench.models.choose, context, AUTO, before_consent=True)
 
@@ -234,7 +234,7 @@ def _prepare(request: _RunRequest, engine: str) -> Work[PreparedRun]:
 
 
 class FooterControl(QObject):
-    """Controller of the footer of the Memory tab."""
+    """The controller of the footer of the Memory tab."""
 
     state_changed = Signal()
     """Emitted when the set of enabled actions changes."""
@@ -418,7 +418,7 @@ class FooterControl(QObject):
             self.jobs.revert(session.workbench, run_id, part)
 
     def _refused(self) -> bool:
-        """Emit `refused` if another run is in progress, and return whether it is."""
+        """Return True if another run is in progress, after emitting `refused`."""
         if not self.jobs.running:
             return False
         busy = UserError(
@@ -432,9 +432,9 @@ class FooterControl(QObject):
         self._of, self._run_place = session, self._place
 
     def _session_of(self, run_id: str) -> HomeSession:
-        """Return the home that a run belongs to.
+        """Return the session of the home that the run belongs to.
 
-        If the panel shows the run, it is the home for which the run was started; otherwise it is the home
+        If the panel shows the run, this is the home for which the run was started; otherwise it is the home
         that is shown.
         """
         told = run_id == self.footer.panel.run_id and self._of is not None
@@ -486,6 +486,6 @@ class FooterControl(QObject):
 
     @Slot(str)
     def review(self, run_id: str) -> None:
-        """Request to show the changes of a run in the Changes tab."""
+        """Emit a request to show the changes of a run in the Changes tab."""
         if self._session is not None:
             self.review_wanted.emit(self._session_of(run_id), run_id)

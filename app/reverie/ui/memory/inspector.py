@@ -75,7 +75,7 @@ def who_words(change: LoggedChange) -> str:
 
 
 class InspectorSection(QWidget):
-    """A caption, at most `most` lines of text below it, and the widgets that are added."""
+    """A caption with at most `most` lines of text below it, and further widgets that the owner adds."""
 
     def __init__(self, title: str, most: int = 0) -> None:
         super().__init__()
@@ -191,9 +191,9 @@ class EditorAndInspector(QWidget):
 
 
 class InspectorControl(QObject):
-    """Controller of the inspector: updates it from the editor, and hides it if there is too little room.
+    """The controller of the inspector: it updates it from the editor, and hides it if there is no room.
 
-    `wanted`: whether the user wants to see the inspector if there is room.
+    `wanted`: True if the user wants to see the inspector whenever there is room.
     """
 
     pin_toggled = Signal(object)
@@ -355,9 +355,10 @@ SEEN_AFTER = 4
 
 
 class UnseenControl(QObject):
-    """Controller of the bar and marks for the unseen change of the open memory.
+    """The controller of the bar and the marks for the unseen change of the open memory.
 
-    The bar stays with its text after the change was seen and while the user continues to write.
+    An unseen change was made by someone else since the user last saw the memory. The bar stays with its text
+    after the change was seen and while the user continues to write.
     """
 
     history_wanted = Signal()
@@ -383,6 +384,7 @@ class UnseenControl(QObject):
         self._refused: tuple[str, str] | None = None
         """Path and hash of the memory for which the bar shows why Undo was refused, until either changes."""
         self._left: set[int] = set()
+        """The numbers, from 0, of the changed lines that have not been on screen long enough yet."""
         self._looks = 0
         self._looking = repeating(self, LOOK_MS, self._look)
         editor.was_read.connect(self.refresh)
@@ -404,7 +406,7 @@ class UnseenControl(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Read the unseen change of the file in the editor if file, version or mark has changed."""
+        """Read the unseen change of the open file again if the file, its version or its mark has changed."""
         file, update = self._pane.file, self._shown.update
         if file is None or update is None:
             return
@@ -489,7 +491,7 @@ class UnseenControl(QObject):
 
     @property
     def _is_refusal_shown(self) -> bool:
-        """Whether the bar shows why Undo was refused, and the memory has not changed since."""
+        """True if the bar shows why Undo was refused, and the memory has not changed since."""
         return self._refused == self._asked[:2]
 
     def _say(self, change: UnseenChange) -> None:
@@ -519,7 +521,7 @@ class UnseenControl(QObject):
         self._pane.gone.say(text + self._when(change), buttons=buttons)
 
     def _when(self, change: UnseenChange) -> str:
-        """Return the age of a change after a comma; empty if unknown."""
+        """Return ", " and the age of the change, to be added to a sentence; empty if it is unknown."""
         return f", {age(self._now(), change.at_ms)}" if change.at_ms else ""
 
     def _forget(self) -> None:

@@ -156,7 +156,7 @@ class MergeMemoriesDialog(QDialog):
 
     @property
     def is_checked(self) -> bool:
-        """Whether the text that is shown has been checked for lost lines."""
+        """True if the text that is shown has been checked for lost lines."""
         return self._seed is not None and not self._checking
 
     @Slot()

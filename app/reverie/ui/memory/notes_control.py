@@ -88,7 +88,7 @@ class ProblemsMenu(QObject):
             self._follow_now()
 
     def _follow_now(self) -> bool:
-        """Go to the chosen line if the notes are open, and return whether they are."""
+        """Go to the chosen line if the notes are open; return True if they are."""
         file, (path, line) = self._pane.file, self._wanted
         if file is None or file.buffer.address.path != path:
             return False
@@ -145,7 +145,7 @@ class NotesRow(QWidget):
 
 
 class NotesControl(QObject):
-    """Controller of the row about the session notes."""
+    """The controller of the row about the session notes."""
 
     state_changed = Signal()
     """Emitted when the set of enabled actions changes."""
@@ -177,7 +177,7 @@ class NotesControl(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether the session that is shown has notes and no update is running."""
+        """True if the session that is shown has notes and no update is running."""
         return self._seen is not None and self._ticket is None
 
     @property
@@ -185,7 +185,7 @@ class NotesControl(QObject):
         return self._ticket is not None
 
     def runs_in(self, session: HomeSession) -> bool:
-        """Return whether notes of this home are being updated."""
+        """Return True if session notes of this home are being updated."""
         return self.running and self._runs_in is session
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -244,7 +244,7 @@ class NotesControl(QObject):
 
     @property
     def _here(self) -> bool:
-        """Whether the notes being updated are those of the session that is shown."""
+        """True if the notes that are being updated are those of the session that is shown."""
         return self._ticket is not None and self._of == self._session_id
 
     def _forget(self, session_id: str) -> None:

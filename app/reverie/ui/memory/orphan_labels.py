@@ -65,7 +65,7 @@ def orphan_reason(store: LostStore) -> str:
 
 
 def line(view: StoreView) -> str:
-    """Return the second line of a store's row: number of notes, size, reason."""
+    """Return the second line of the row of a store: number of notes, size, and why it is orphaned."""
     return f"{notes(len(view.files))} · {human_size(view.size)} · {orphan_kind(view.store)}"
 
 
@@ -86,7 +86,7 @@ def evidence(found: MatchEvidence) -> str:
 
 
 def match_sentence(view: StoreView) -> str:
-    """Return a sentence that names the project of the store, or explains why it is unknown."""
+    """Return a sentence with the project that an orphaned store belongs to, or why that is unknown."""
     if view.best is not None:
         reasons = " ".join(map(evidence, view.best.evidence))
         return tr("This store belongs to {name}. {reasons}").format(
@@ -107,10 +107,10 @@ def match_sentence(view: StoreView) -> str:
 
 
 def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> str:
-    """Return the entry of a project in the list of merge targets.
+    """Return the text of a project in the list of merge targets.
 
     `match`: the evidence that the orphaned store belongs to this project; None if there is none. `there`:
-    whether the directory of the project exists.
+    True if the directory of the project exists.
     """
     text = f"{visible(name)} – {visible(path)}"
     if match is not None:

@@ -131,7 +131,7 @@ class OrphansPage(QWidget):
 
     @property
     def view(self) -> OrphansView:
-        """The listed stores."""
+        """The stores that are listed, with the projects that they may be merged into."""
         return self._view
 
     @property
@@ -310,7 +310,10 @@ def _file_item(rel: str, size: int, changed_ms: int) -> QListWidgetItem:
 
 
 def _targets(view: StoreView, all_: OrphansView) -> Sequence[tuple[str, str, str]]:
-    """Return (name, path, text to show) of each project that the store can be merged into."""
+    """Return (name, path, text to show) for each project that the store can be merged into.
+
+    `all_`: the stores and projects of the home.
+    """
     matched = {match.project_path: match for match in view.matches}
     own = view.store.former_path if view.store.kind == "missing-project" else None
     there = {project.path: project.there for project in all_.projects}
@@ -461,7 +464,7 @@ class MergeStoreDialog(QDialog):
 
 
 def _sides(row: MergeRow, choice: MergeChoice | None) -> tuple[bytes | None, bytes | None]:
-    """Return the bytes of the target file before and after the merge, for the diff; None for no file.
+    """Return the contents of the target file before and after the merge, for the diff; None for no file.
 
     For the choice "leave" nothing would be written, so the two existing versions are returned.
     """
@@ -480,7 +483,10 @@ _QUIET_MS = 400
 
 
 class OrphanSurvey(QObject):
-    """The survey of the orphaned stores of one home, repeated when the watcher reports changes."""
+    """The repeated search for orphaned stores in one home: at first, and when the watcher reports changes.
+
+    An orphaned store is a directory of notes that the agent does not load any more.
+    """
 
     surveyed = Signal(object)
     """Emitted with this `OrphanSurvey` when `view` has changed."""
@@ -491,6 +497,7 @@ class OrphanSurvey(QObject):
         super().__init__(parent)
         self.session = session
         self.view: OrphansView | None = None
+        """The result of the last search; None before the first one has finished."""
         self._closed = False
         self._timer = single_shot(self, _QUIET_MS, self.look)
         session.status_changed.connect(self._begin)
@@ -536,7 +543,7 @@ class OrphanSurvey(QObject):
 
 
 class OrphansControl(QObject):
-    """Controller of the orphaned stores: surveys the open homes, and reads, merges and removes stores."""
+    """The controller of the orphaned stores of all open homes: it finds, shows, merges and removes them."""
 
     found = Signal(str, object)
     """Emitted with the home id and its orphaned stores when a survey brought a change."""
@@ -576,12 +583,12 @@ class OrphansControl(QObject):
         self.look_again()
 
     def has_looked(self, home: str) -> bool:
-        """Return whether a survey of the home with this id has finished."""
+        """Return True if a search in the home with the id `home` has finished."""
         survey = self._surveys.get(home)
         return survey is not None and survey.view is not None
 
     def look_again(self) -> None:
-        """Survey the shown home again, as no event reports that a project's directory has reappeared."""
+        """Search the shown home again, because no event reports that a project's directory has reappeared."""
         survey = self._surveys.get(self._session.info.id) if self._session is not None else None
         if survey is not None:
             survey.look()
@@ -680,7 +687,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def _show_history(self, view: StoreView) -> None:
-        """Request to show the history of the whole store.
+        """Emit a request to show the history of the whole store.
 
         From there the user can reach the history of each note, even of deleted ones.
         """

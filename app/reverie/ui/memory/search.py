@@ -69,7 +69,7 @@ _DOTS = "…"
 _PREVIEW_MS = 120
 """Milliseconds until the memory of a selected row is shown, so that a key that is held down opens none."""
 Ranges = Sequence[tuple[int, int]]
-"""Start and end of each mark in a text."""
+"""The start and end of each marked part of a text, in characters."""
 
 
 class ResultModel(QAbstractListModel):
@@ -271,16 +271,16 @@ def shown_with(text: str, marks: Ranges) -> tuple[str, list[tuple[int, int]]]:
 
 
 def ended_within(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str, list[tuple[int, int]]]:
-    """Shorten a path at its start to fit `width` pixels, and return it with its marks shifted.
+    """Shorten a path to `width` pixels by cutting its start; return it with its marks shifted.
 
-    The path is cut at its start because the file name at its end is more useful than the folders.
+    The file name at the end is more useful than the folders.
     """
     shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideLeft, width)
     return shown, _moved(marks, len(shown) - len(text), 1 if shown != text else 0, len(shown))
 
 
 def around_first(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str, list[tuple[int, int]]]:
-    """Shorten a line to `width` pixels with its first hit visible, and return it with its marks shifted."""
+    """Shorten a line to `width` pixels so that its first hit is visible; return it with its marks shifted."""
     metrics = QFontMetrics(font)
     cut = 0
     if marks and metrics.horizontalAdvance(text[: marks[0][1]]) > width * 3 // 4:
@@ -368,7 +368,7 @@ class MemorySearchField(SearchField):
 
 
 class MemorySearch(QObject):
-    """Controller of the search: the field, the results, and the stack that shows the trees or the results."""
+    """The controller of the search: the field, the results, and the stack that shows trees or results."""
 
     opened = Signal(object)
     """Emitted with a `SearchHit` when the user wants to edit it."""
@@ -419,7 +419,7 @@ class MemorySearch(QObject):
 
     @property
     def showing(self) -> bool:
-        """Whether the results are shown in place of the trees."""
+        """True if the results are shown in place of the trees."""
         return self.pages.currentWidget() is self._found
 
     def pattern(self, hit: SearchHit) -> str:
@@ -431,7 +431,7 @@ class MemorySearch(QObject):
 
     @property
     def settled(self) -> bool:
-        """Whether no search or indexing is running, so that the results are those of the typed query."""
+        """True if no search or indexing is running, so that the results are those of the typed query."""
         if self._indexing or self._lane.busy:
             return False
         return self.answer is None or self.answer.complete or bool(self.answer.problems)

@@ -48,7 +48,7 @@ class AlignedRow(Struct, frozen=True):
     left: AlignedSide
     right: AlignedSide
     same: bool
-    """Whether both sides have this line."""
+    """True if both sides have this line."""
 
 
 def aligned(
@@ -116,7 +116,10 @@ def _same(
 def _changed(
     one: Sequence[str], here: tuple[int, int], other: Sequence[str], there: tuple[int, int]
 ) -> list[AlignedRow]:
-    """Return rows for the lines in the ranges `here` and `there`, paired in order, with their differences."""
+    """Return rows for the differing lines of two texts, paired in order, with the words that differ.
+
+    `here`, `there`: the ranges of these lines in `one` and `other`, as (first, end), from 0.
+    """
     rows = []
     for left, right in zip_longest(range(*here), range(*there)):
         if left is None or right is None:
@@ -202,7 +205,10 @@ class SideBySide(QWidget):
 
 
 class _Half(PlainTextBox):
-    """One side of the comparison. Lines do not wrap, so that both sides have the same rows."""
+    """One side of the comparison.
+
+    Lines do not wrap, so that both sides have the same rows.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,9 +220,9 @@ class _Half(PlainTextBox):
         self._marked: int | None = None
 
     def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]], first: int | None, is_cut: bool) -> None:
-        """Show one side of each row, scrolled to the row `first` (None: the top).
+        """Show one side of each row, scrolled to the row number `first` (None: the top).
 
-        The flag beside each side tells whether the row is the same on both sides. With `is_cut`, a note says
+        The flag beside each side is True if the row is the same on both sides. With `is_cut`, a note says
         that there are more rows.
         """
         self._sides = list(sides)

@@ -42,9 +42,9 @@ _DAY = len("2026-01-31")
 
 
 def claim_words(claim: CheckedClaim) -> str:
-    """Return a description of the change that made a claim stale, e.g.
+    """Return a description of the change that made a statement stale.
 
-    `src/main.ts moved to src/cli/index.ts`.
+    For example, `src/main.ts moved to src/cli/index.ts`.
     """
     token, to = visible(claim.token), visible(claim.to)
     if not to:
@@ -55,7 +55,7 @@ def claim_words(claim: CheckedClaim) -> str:
 
 
 def evidence_words(claim: CheckedClaim) -> str:
-    """Return a text about the commit that made a claim stale: hash, date and subject; empty if unknown."""
+    """Return the commit that made a statement stale as text: hash, date, subject; empty if it is unknown."""
     found = claim.evidence
     if found is None:
         return ""
@@ -63,7 +63,7 @@ def evidence_words(claim: CheckedClaim) -> str:
 
 
 def count_words(claims: Iterable[CheckedClaim]) -> str:
-    """Return a count such as `12 stale statements in 5 memories`; empty for none."""
+    """Return how many statements these are, such as `12 stale statements in 5 memories`; empty for none."""
     found = list(claims)
     memories = len({claim.path for claim in found})
     if not found:
@@ -75,7 +75,7 @@ def count_words(claims: Iterable[CheckedClaim]) -> str:
 
 
 def findings_of(claims: Iterable[CheckedClaim]) -> dict[str, tuple[LintFinding, ...]]:
-    """Return the claims as lint findings, by memory path, for the trees and the list of warnings."""
+    """Return the stale statements as lint findings, by memory path, for the trees and the warnings."""
     found: dict[str, tuple[LintFinding, ...]] = {}
     for claim in claims:
         said = ". ".join(part for part in (claim_words(claim), evidence_words(claim)) if part)
@@ -85,7 +85,10 @@ def findings_of(claims: Iterable[CheckedClaim]) -> dict[str, tuple[LintFinding, 
 
 
 class StaleControl(QObject):
-    """Controller of the stale statements: checks, marks, underlines and fixes them."""
+    """The controller of stale statements: it has them checked, and marks, underlines and fixes them.
+
+    A stale statement is one in a memory about the project that is no longer true.
+    """
 
     changed = Signal()
     """Emitted when the stale statements have changed."""
@@ -115,7 +118,7 @@ class StaleControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """Whether no check is pending or running."""
+        """True if no check is pending or running."""
         return not self._quiet.isActive() and not self._lane.busy
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -152,7 +155,7 @@ class StaleControl(QObject):
     # Checking
 
     def _forget(self) -> None:
-        """Clear the claims; called when another home or context is shown."""
+        """Forget the stale statements, because another home or context is shown."""
         self._quiet.stop()
         self._lane.abandon("stale")
         self._set_claims(())
@@ -206,7 +209,7 @@ class StaleControl(QObject):
         self._pane.text.set_text_tips(tips)
 
     def _remedy(self, claim: CheckedClaim) -> str:
-        """Return a hint on how to fix a claim; empty if there is no fix."""
+        """Return a sentence on how to fix a stale statement; empty if there is no fix."""
         return self.tr("Alt+Enter replaces it") if claim.replacement else ""
 
     # Fixing
@@ -220,7 +223,7 @@ class StaleControl(QObject):
 
     @Slot(object)
     def fix(self, claims: tuple[CheckedClaim, ...]) -> None:
-        """Fix the claims; the views update through the watcher."""
+        """Fix these stale statements; the views update through the watcher."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None or not claims:
             return
@@ -230,7 +233,10 @@ class StaleControl(QObject):
 
 
 def _place_of(block: QTextBlock, claim: CheckedClaim) -> int | None:
-    """Return the position of the claim's token in the document, in UTF-16 units; None if the line changed."""
+    """Return the position, in UTF-16 units, of the outdated words of a statement; None if the line changed.
+
+    `block`: the line in the document.
+    """
     text, start = block.text(), claim.start
     if text[start : start + len(claim.token)] != claim.token:
         return None

@@ -141,7 +141,7 @@ class ColumnParts(QScrollArea):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether only one of the two parts is shown at a time."""
+        """True if only one of the two parts is shown at a time."""
         return self._is_narrow
 
     @Slot()
@@ -211,7 +211,7 @@ class EditorPlace(QWidget):
 
     @property
     def page(self) -> QWidget | None:
-        """The page in place of the editor; None for the editor itself."""
+        """The page that is shown in place of the editor; None if the editor is shown."""
         shown = self.pages.currentWidget()
         return None if shown is self._editor else shown
 
@@ -274,7 +274,7 @@ class TellDialog(QDialog):
 
     @Slot()
     def _judge(self) -> None:
-        """Enable the controls for the current state."""
+        """Enable or disable the controls, because the text or the state of the write has changed."""
         self.text.setReadOnly(self.is_being_written)
         self.cancel_button.setEnabled(not self.is_being_written)
         self.accept_button.setEnabled(not self._is_confirmed and bool(self.text.content.strip()))
@@ -327,7 +327,7 @@ class TellDialog(QDialog):
 
 
 class TellControl(QObject):
-    """Controller of the "Tell Codex" dialogs, for homes whose agent takes notes (`Home.note_path`).
+    """The controller of the "Tell Codex" dialogs, for homes whose agent takes notes (`Home.note_path`).
 
     Each home has at most one dialog; it stays open while another home is shown. A text is discarded only with
     the user's consent. The action registry connects its slots by name.
@@ -349,7 +349,7 @@ class TellControl(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether the shown home's agent takes notes."""
+        """True if the agent of the shown home takes notes."""
         return self._session is not None and self._session.facts.takes_notes
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -374,10 +374,10 @@ class TellControl(QObject):
         dialog.text.setFocus()
 
     def may_close(self, home: str = "") -> bool:
-        """Close the note dialog of a home, and return whether the home may close; "" means all homes.
+        """Close the note dialog of a home and return True; return False if the user wants to keep it.
 
-        Returns False if the user keeps a dialog open because of its text. A note that is being written counts
-        as written.
+        `home`: the id of the home; "" means all homes. The user is asked if the dialog has text. A note that
+        is being written counts as written.
         """
         for id_, dialog in list(self._dialogs.items()):
             # Another dialog may close while this one asks the user.
@@ -656,12 +656,12 @@ class MemoryTab(QWidget):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether only the trees or the editor are shown at a time."""
+        """True if only the trees or the editor are shown at a time."""
         return self._parts.is_narrow
 
     @property
     def beside(self) -> QWidget | None:
-        """The page shown in place of the editor; None for the editor itself."""
+        """The page that is shown in place of the editor; None if the editor is shown."""
         return self._right.page
 
     @Slot(object)
@@ -720,7 +720,7 @@ class MemoryTab(QWidget):
 
     @property
     def has_full_tree(self) -> bool:
-        """Whether the trees show descriptions, sizes and pins, not only names."""
+        """True if the trees show descriptions, sizes and pins, not only names."""
         return self._shown.update is not None and not self._shown.update.names_only
 
     @Slot(object)
@@ -855,7 +855,7 @@ class MemoryTab(QWidget):
             self.place_wanted.emit(hit)
 
     def _open_here(self, hit: SearchHit) -> bool:
-        """Open the search result if the trees that are shown contain it, and return whether they do."""
+        """Open the search result and return True, if the shown trees contain it; otherwise return False."""
         update, session = self._shown.update, self._shown.session
         if update is None or session is None or hit.home_id != session.info.id:
             return False
@@ -871,7 +871,10 @@ class MemoryTab(QWidget):
 
     @Slot(str, int)
     def open_line(self, path: str, line: int = 0) -> bool:
-        """Open a memory or companion at `line`, counted from 1; False if the trees do not contain it."""
+        """Open a memory or companion at a line, and return True; return False if the trees do not contain it.
+
+        `line` is counted from 1; 0: the last position.
+        """
         update = self._shown.update
         if update is None:
             return False
@@ -885,14 +888,14 @@ class MemoryTab(QWidget):
         return True
 
     def mark_seen(self) -> None:
-        """Mark all outside changes as seen, which removes their badges."""
+        """Mark all changes by other programs as seen, which removes their badges from the trees."""
         if self.session is not None:
             self.session.mark_seen()
 
     # Actions
 
     def situation(self, now: ActionState) -> ActionState:
-        """Return `now` with the fields set that this tab determines."""
+        """Return `now` with those facts set that depend on this tab, such as the selected row."""
         # Actions on the selection are enabled only while the selection is visible.
         shown = self._shown.update is not None and self._pages.currentWidget() is self._parts
         data = self.tree.current_data() if shown else None

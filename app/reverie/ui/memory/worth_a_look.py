@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right"]
 Matter = tuple["MemoryFinding", ...]
-"""A finding and the findings that share a line with it; the user makes one decision about all of them."""
+"""A finding with the other findings that share a line with it, which the user decides together."""
 
 # Two texts cannot be compared in a narrower page, so the trees shrink instead.
 _NARROWEST = 320
@@ -86,9 +86,9 @@ _FILTERS: Mapping[str, tuple[FindingKind, ...]] = {
     "stale": ("stale",),
     "warnings": ("secret", "instruction", "hidden", "conflict", "placeholder", "cut"),
 }
-"""Filter of the page -> the kinds of findings that it shows; all kinds if it names none."""
+"""The kinds of findings that each filter of the page shows; all kinds if a filter names none."""
 _MOST_LOADED: Mapping[LoadState | str, int] = {"full": 0, "part": 1, "line": 2, "listed": 2}
-"""How much of a memory the agent loads -> the rank of its stale statements."""
+"""The rank of a memory's stale statements, by how much of the memory the agent loads."""
 
 
 def _filters() -> dict[str, tuple[str, str]]:
@@ -116,7 +116,7 @@ def short_path(path: str) -> str:
 
 
 class FindingModel(LineModel):
-    """A list model of findings, one row per matter."""
+    """A list model with one row for each group of findings that the user decides together."""
 
     def look(self, value: Matter) -> TwoLines:
         first = value[0]
@@ -170,7 +170,7 @@ def _said(side: AlignedSide) -> str:
 
 
 class SideHead(QWidget):
-    """The heading of one side of a pair: the memory, the finding's line, and a button to keep this memory.
+    """The heading of one side of a pair of memories: its path, the line, and a button to keep it.
 
     If one of the two memories can be deleted, the heading also shows how many lines only this memory has.
     """
@@ -200,7 +200,7 @@ class SideHead(QWidget):
 
 
 class Pair(QWidget):
-    """The two memories of a finding side by side."""
+    """The two memories of a finding, shown side by side."""
 
     keep_wanted = Signal(int)
     """Emitted with 0 to keep the left memory, 1 to keep the right one."""
@@ -324,7 +324,7 @@ class WorthPage(TabPage):
 
     @property
     def matter(self) -> Matter:
-        """The findings of the selected row; empty if no row is selected."""
+        """The findings of the selected row, which are decided together; empty if no row is selected."""
         return self.list.current_value or ()
 
     @property
@@ -443,7 +443,7 @@ class WorthPage(TabPage):
             self.compare_wanted.emit(current)
 
     def _decided(self) -> None:
-        """Disable the buttons for the time of a double click, so that its second click decides nothing."""
+        """Disable the buttons for a moment, so that the second click of a double click decides nothing."""
         self._pause.start()
         self._follow()
 
@@ -502,18 +502,21 @@ def _claims_in(matters: Iterable[Matter]) -> tuple[CheckedClaim, ...]:
 
 
 def _may_keep_one(finding: MemoryFinding) -> bool:
-    """Return whether the finding is about two memories of the store with much of the same content."""
+    """Return True if the finding is about two memories of the store that have much content in common."""
     alike = finding.kind in ("near-duplicate", "successor", "differing")
     return alike and len(finding.paths) == 2 and all(path.startswith(f"{ROOT}/") for path in finding.paths)
 
 
 class WorthControl(QObject):
-    """Controller of the page: checks for findings while it is shown, and carries out the user's decisions."""
+    """The controller of the page: it has findings checked while the page is shown, and makes changes.
+
+    The changes are those that the user decides on the page.
+    """
 
     changed = Signal()
     """Emitted after memories were merged or deleted, or another filter was chosen."""
     decided = Signal(object, str)
-    """Emitted with `Undo` and a sentence after that, if the page is hidden and cannot report it."""
+    """Emitted with `Undo` and a sentence after a change, if the page is hidden and cannot report it."""
     open_wanted = Signal(str, int)
     """Emitted with path and line, from 1, of a memory to open in the editor."""
     page_wanted = Signal(object)
@@ -572,12 +575,12 @@ class WorthControl(QObject):
 
     @property
     def is_stale_shown(self) -> bool:
-        """Whether the page is shown with the stale statements only."""
+        """True if the page is shown with the stale statements only."""
         return self.is_page_shown and self.page.chips.current == "stale"
 
     @property
     def is_settled(self) -> bool:
-        """Whether no check is pending and no job is running."""
+        """True if no check is pending and no job is running."""
         return not self._quiet.isActive() and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -703,7 +706,10 @@ class WorthControl(QObject):
         self._lane.submit("compare two memories", work, done=show, failed=failed, group="compare")
 
     def _keep(self, finding: MemoryFinding, number: int) -> None:
-        """Keep the memory `number` of a finding and delete the other one, if both are as they were shown."""
+        """Keep one memory of a finding and delete the other, if both are as they were shown.
+
+        `number`: 0 for the first, 1 for the second memory.
+        """
         files = self._compared if number == 0 else self._compared[::-1]
         if self._place is None or {file.path for file in files} != set(finding.paths):
             return

@@ -86,7 +86,7 @@ class SettingsDialog(QDialog):
         self._wanted = ""
         self._saving: SettingsDraft | None = None
         self._to_remove = ""
-        """The model service that is to be removed from the form once its removal is saved."""
+        """The name of the model service that leaves the form once its removal is saved; "" for none."""
         self._undo: SettingsDraft | None = None
         self._closing = self._has_failed = self._is_typed = False
         self._soon = single_shot(self, TYPING_MS, self.commit)

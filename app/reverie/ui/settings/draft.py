@@ -51,7 +51,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """The place of the setting in `config.toml`, such as `[dream] engine`."""
+        """The place of the setting in `config.toml`: its table and its name, such as `[dream] engine`."""
         return where(self.key)
 
 
@@ -137,7 +137,7 @@ _BACKGROUND = f"background.{ANY}."
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SettingsDraft:
-    """Settings as the dialog edits them: all settings, or only some as changes.
+    """Values of settings that the dialog shows or edits: all settings, or only some as changes.
 
     In a draft of changes, settings that are not listed stay as they are on disk.
     """
@@ -177,7 +177,7 @@ class SettingsDraft:
 
 
 def is_base_url(text: str) -> bool:
-    """Return whether `text` can be the address of a service: a web address, or "" for the default one."""
+    """Return True if `text` can be the address of a service: a web address, or "" for the default one."""
     if not text:
         return True
     try:

@@ -84,7 +84,7 @@ Control = QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit
 
 
 def shorten(box: QComboBox) -> None:
-    """Make the preferred width of a combo box a few characters, whatever its longest choice."""
+    """Make the preferred width of a combo box a few characters, however long its choices are."""
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(_CHARS)
 
@@ -256,7 +256,10 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
 
 
 class Row(Struct, frozen=True):
-    """A row of a page, and the text in which the search of the settings looks for the typed words."""
+    """A row of a page.
+
+    `text`: the text in which the search of the settings looks for the typed words.
+    """
 
     widget: QWidget
     heading: QWidget | None

@@ -315,7 +315,7 @@ class ModelForm(SettingsPage):
         self.use_button.setEnabled(ready)
 
     def finish(self) -> None:
-        """Request to store the typed key, and accept the text of the field with the focus.
+        """Emit the typed key to be stored, and accept the text of the field that has the focus.
 
         Called before the dialog closes, because these two fields otherwise wait until they lose the focus.
         """

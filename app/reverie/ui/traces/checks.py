@@ -74,7 +74,10 @@ class FindingRows(QWidget):
         return self._rows[check]
 
     def show_findings(self, findings: Sequence[FindingView], *, cause: str = "", busy: bool = False) -> None:
-        """Show the findings; `cause` is the check to highlight. While `busy` the buttons are disabled."""
+        """Show the findings; `cause` is the name of the check to highlight.
+
+        While `busy` the buttons are disabled.
+        """
         self._hold_focus()
         wanted = [finding.check for finding in findings]
         if wanted != list(self._rows):
@@ -84,14 +87,14 @@ class FindingRows(QWidget):
         self._give_focus_back()
 
     def set_busy(self, busy: bool) -> None:
-        """Disable or enable all buttons."""
+        """Disable all buttons if `busy`, otherwise enable them."""
         self._hold_focus()
         for row in self._rows.values():
             row.button.setEnabled(not busy)
         self._give_focus_back()
 
     def _hold_focus(self) -> None:
-        """Store the check of the focused button, and move the focus to the list.
+        """Note which check has the focused button, and move the focus to the list itself.
 
         Otherwise Qt would move the focus from each button that is disabled or deleted to the next one, and
         scroll to it.
@@ -234,7 +237,7 @@ class FindingRow(QWidget):
 
 
 def remedy_label(remedy: str) -> str:
-    """Return the label of the button that opens this setting; empty for an unknown one."""
+    """Return the label of the button that opens the setting `remedy`; empty for an unknown one."""
     return {"model": tr("Choose another model…"), "key": tr("Add a key…")}.get(remedy, "")
 
 
@@ -300,7 +303,7 @@ class ChecksView(QWidget):
 
     @property
     def is_coming(self) -> bool:
-        """Whether there are no findings yet and the checks start once the tab is shown."""
+        """True if there are no findings yet and the checks start once the tab is shown."""
         return self._coming and not self._findings
 
     def forget(self, *, coming: bool = False) -> None:
@@ -310,7 +313,7 @@ class ChecksView(QWidget):
         self._show()
 
     def set_busy(self, busy: bool) -> None:
-        """Show whether checks are running or a fix is being applied."""
+        """Show that checks are running or a fix is being applied, or, if `busy` is False, that none is."""
         self._busy = busy
         self.bar.setVisible(busy)
         for button in (self.again, self.probe):
@@ -360,7 +363,7 @@ class ChecksView(QWidget):
 SETTLE_MS = 500
 _PROBED = ("model-reachable", "tool-calling")
 _OWN_LOG = "log-level"
-"""The check with a fix that is applied in this process: it is about the window's log."""
+"""The name of the check of the window's log level, of which the fix is applied in this process."""
 
 
 class _Examined(Struct, frozen=True):
@@ -402,7 +405,7 @@ class ChecksControl(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether checks are running or a fix is being applied."""
+        """True if checks are running or a fix is being applied."""
         return self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -515,7 +518,7 @@ class ChecksControl(QObject):
         self._set_loud(with_probe or shown is not None)
 
     def _set_loud(self, loud: bool) -> None:
-        """Show whether a job that the user requested is running."""
+        """Show that a job that the user requested is running, or, if `loud` is False, that none is."""
         self._loud = loud
         self.view.set_busy(loud)
 
@@ -555,7 +558,7 @@ class ChecksControl(QObject):
 
     @property
     def _can_examine(self) -> bool:
-        """Whether a workspace is shown, or a home of an agent without workspaces."""
+        """True if a workspace is shown, or a home of an agent without workspaces."""
         session, context = self._session, self._context
         if session is None or context is None:
             return False
@@ -575,7 +578,7 @@ class ChecksControl(QObject):
 
 
 AGENT = "agent-writer"
-"""The check about the agent's own writer."""
+"""The name of the check about the memory writer that the agent itself has."""
 _MOST_OTHERS = 2
 
 Remedy = tuple[str, str]
@@ -583,21 +586,25 @@ Remedy = tuple[str, str]
 
 
 class Answer(Struct, frozen=True):
-    """The texts and buttons of the diagnosis at the top of the tab; empty texts are hidden.
+    """The diagnosis at the top of the tab: why nothing was written, as texts and buttons.
 
-    The diagnosis is derived from the checks, so that it never contradicts them.
+    It is derived from the checks, so that it never contradicts them. `cause`: the evidence for the title.
+    `remedies`: the buttons. Empty texts are hidden.
     """
 
     title: str
     cause: str = ""
     remedies: tuple[Remedy, ...] = ()
     own: str = ""
-    """The state of Reverie's own writer, if the title is about the agent; else empty."""
+    """A text about Reverie's own memory writer, if the title is about the agent's; else empty."""
     own_remedies: tuple[Remedy, ...] = ()
 
 
 def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool = False) -> Answer:
-    """Return the diagnosis for the workspace named `place`; with `can_replay` it can offer a replay."""
+    """Return the diagnosis for the workspace named `place`, made from the findings of the checks.
+
+    `can_replay`: True to offer a replay of the agent's last run.
+    """
     agent = next((one for one in findings if one.check == AGENT and one.state != "pass"), None)
     rest = [one for one in findings if one.check != AGENT]
     first = agent or first_cause(rest)
@@ -612,7 +619,7 @@ def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool =
 
 
 def _own(findings: Sequence[FindingView]) -> tuple[str, tuple[Remedy, ...]]:
-    """Return a text about Reverie's own writer and other problems, and the buttons for the first problem."""
+    """Return a text about Reverie's own writer and other problems, and buttons for the first problem."""
     of = {one.check: one for one in findings}
     writer = of.get("feature")
     if writer is not None and writer.state == "pass":

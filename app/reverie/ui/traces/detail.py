@@ -100,7 +100,10 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class Item(Struct, eq=False):
-    """One member in the tree."""
+    """One member of a JSON document, as a row in the tree.
+
+    `node`: the part of the document. `preview`: its value on one line. `row`: its position below `parent`.
+    """
 
     node: JsonNode
     preview: str
@@ -109,7 +112,7 @@ class Item(Struct, eq=False):
     children: list[Item] = field(default_factory=list)
     """The child members that have been read so far."""
     more: bool = True
-    """Whether there are more child members than those in `children`."""
+    """True if there are more child members than those in `children`."""
     loading: bool = False
 
 
@@ -482,7 +485,7 @@ class Shown(Struct, frozen=True):
     workspace: str = ""
     """The name of the workspace in the list of homes."""
     is_here: bool = True
-    """Whether the file is on this machine."""
+    """True if the trace file is on this machine."""
 
     @property
     def document(self) -> ShownDocument | None:
@@ -494,7 +497,7 @@ class Shown(Struct, frozen=True):
 
 
 class TraceDetailView(Column):
-    """The view of one trace.
+    """The view of one trace, the recorded conversation of a run with its model.
 
     Signal: `asked(str)`, emitted with the requested action: transcript, compare, replay, copy or export.
     """
@@ -755,7 +758,7 @@ class AttemptView(QWidget):
 
 
 def tried_text(detail: TraceDetail) -> str:
-    """Return all changes that the run attempted as one diff, for comparison with another trace."""
+    """Return all changes that the run attempted as one diff, to be compared with that of another trace."""
     parts = [detail.tried]
     for edit in detail.missed:
         lines = [f"-{line}" for line in edit.wanted.splitlines()] + [

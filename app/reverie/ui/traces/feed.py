@@ -40,7 +40,7 @@ class Followed(Struct, frozen=True):
     """The id of the workspace; empty for the whole home or project."""
 
     def holds(self, line: ListedTrace) -> bool:
-        """Return whether a trace belongs to this home, project or workspace.
+        """Return True if a trace belongs to this home, project or workspace.
 
         If the home lists neither the workspace nor the project of a trace, the trace belongs to all of them.
         """
@@ -106,7 +106,7 @@ class ListedTrace(Struct, frozen=True):
 
 
 class TraceFeed(QObject):
-    """The traces of all open homes.
+    """The list of the traces of all open homes, which is read in the background.
 
     Signals: `changed()`, emitted when `lines` has changed; `failed(UserError)`, emitted when reading has
     failed.
@@ -137,17 +137,17 @@ class TraceFeed(QObject):
 
     @property
     def is_read(self) -> bool:
-        """Whether every home has been read completely at least once."""
+        """True if every home has been read completely at least once."""
         return all(session.info.id in self._complete for session in self._sessions)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every home was completely read at least once and no reading is in progress."""
+        """True if every home was completely read at least once and no reading is in progress."""
         return self.is_read and not self.busy
 
     @property
     def busy(self) -> bool:
-        """Whether a job is running on the lane."""
+        """True if a job is running on the lane."""
         return self._lane.busy
 
     @property
@@ -256,7 +256,7 @@ class TraceFeed(QObject):
         )
 
     def _take(self, home: str, complete: bool, rows: object) -> None:
-        """Store the rows of a home; emit `changed` if they differ or are complete.
+        """Store the rows of the home with the id `home`; emit `changed` if they differ or are complete.
 
         If `complete` is False, `rows` are those read so far; they are ignored if the home has been read
         completely before.

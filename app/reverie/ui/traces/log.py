@@ -59,10 +59,9 @@ class LogRow(Struct, frozen=True):
 
 
 def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
-    """Return whether a row matches the search text and the workspace.
+    """Return True if a row contains the search text and belongs to the workspace.
 
-    With a `workspace_id`, entries of that workspace and entries without a workspace match; with None, all
-    entries match.
+    Entries without a workspace belong to every workspace. `workspace_id` None: the workspace does not matter.
     """
     entry = row.entry
     if workspace_id is not None and entry.workspace_id not in (None, workspace_id):
@@ -74,7 +73,7 @@ def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
 def log_rows(entries: Iterable[ActivityEntry], places: Mapping[str, str]) -> tuple[LogRow, ...]:
     """Return the rows of `entries`, newest first; the entry of a run's start is merged into that of its end.
 
-    `places` holds the names of workspaces by id.
+    `places`: the names of workspaces by id.
     """
     made: list[LogRow] = []
     ends: dict[tuple[str, str | None], int] = {}
@@ -114,7 +113,7 @@ def kind_words(entry: ActivityEntry) -> str:
 
 
 def below_words(row: LogRow) -> str:
-    """Return the second line of a row: service, workspace, and the decision or outcome ("gate")."""
+    """Return the second line of a row: service, workspace, and the decision or outcome."""
     kind, _, gate = row.entry.event.partition(".")
     gate = "" if kind == "trigger" else gate  # it is the name of the trigger, shown already
     gate = tr("preview") if _is_preview(row.entry) else gate
@@ -249,7 +248,7 @@ def _key(entry: ActivityEntry) -> str:
 
 
 class RunningJob(Struct, frozen=True):
-    """One background job."""
+    """A background job that is running; `id` is the name of its lease."""
 
     id: str
     title: str

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 
 class ComparedTrace(Struct, frozen=True):
-    """One side of a comparison."""
+    """One of two traces that are compared: its facts, steps, answers and attempted change, as texts."""
 
     title: str
     facts: tuple[str, ...]

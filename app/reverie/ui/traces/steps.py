@@ -58,7 +58,7 @@ def verdict_label(name: str) -> str:
 
 
 def verdict_tone(name: str) -> Tone:
-    """Return the tone (style of message) in which a verdict is shown."""
+    """Return the tone (colour and icon of a message) in which a verdict is shown."""
     if name in _GOOD:
         return "info"
     return "bad" if name in _BAD else "warn"
@@ -88,7 +88,7 @@ _LONGEST_LABEL = "000.0 ms"
 
 
 class SpanDelegate(QStyledItemDelegate):
-    """Draws when a step ran, as a bar on the time scale of the whole run, after its duration as text."""
+    """A delegate that draws when a step ran, as a bar on the time scale of the run, after its duration."""
 
     def __init__(self, tree: StepsTree) -> None:
         super().__init__(tree)
@@ -136,9 +136,10 @@ class SpanDelegate(QStyledItemDelegate):
 
 
 def common_scale(*timelines: Timeline) -> int:
-    """Return the time in ms that fits all timelines, so that their bars can be compared.
+    """Return the time in ms that bars of full width stand for, so that all timelines can be compared.
 
-    If a time limit is at most three times the longest duration, the scale includes it.
+    It is the longest duration or, if that is greater, the largest time limit of at most three times this
+    duration.
     """
     longest = max(each.duration for each in timelines)
     return max([longest, *(each.limit for each in timelines if each.limit <= 3 * longest)])
@@ -298,10 +299,7 @@ class StepsView(QWidget):
         self._fill()
 
     def pick(self, place: StepPosition) -> bool:
-        """Select the row of a position, else that of its step or attempt.
-
-        Return whether there is such a row.
-        """
+        """Select the row of a position, else that of its step or attempt; return True if one exists."""
         rows = {item.data(0, PLACE): item for item in self.tree.items()}
         for wanted in (place, StepPosition(place.attempt, place.step), StepPosition(place.attempt)):
             if wanted in rows:

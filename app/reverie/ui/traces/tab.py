@@ -51,14 +51,14 @@ _ORDERS: Mapping[str, Callable[[ListedTrace], int]] = {
     "longest": lambda line: line.row.duration_ms or 0,
     "tokens": lambda line: line.row.tokens,
 }
-"""The sort key of each order of the list; the row with the largest value is first."""
+"""The sort key for each order of the list; the row with the largest value comes first."""
 
 
 class TraceModel(LineModel):
-    """Rows of the list, one per trace."""
+    """The Qt model of the list, with one row per trace."""
 
     several = False
-    """Whether each row includes the name of its workspace."""
+    """True if each row includes the name of its workspace."""
 
     def look(self, value: ListedTrace) -> TwoLines:
         row, tone = value.row, verdict_tone(value.row.verdict)
@@ -147,7 +147,7 @@ class TraceList(Column):
 
     @property
     def has_none_here(self) -> bool:
-        """Whether there are traces, but none of the selected place."""
+        """True if there are traces, but none of the selected home, project or workspace."""
         narrowed = self.text.text().strip() or self.verdict.currentData() or self.kind.currentData()
         return bool(self._lines) and not narrowed and not self.shown
 
@@ -185,7 +185,7 @@ class TraceList(Column):
         self.view.selectionModel().setCurrentIndex(self.model.index(row, 0), how)
 
     def select_id(self, trace_id: str) -> bool:
-        """Select the trace with this id; return whether it is among the lines that are shown."""
+        """Select the trace with this id; return True if it is among the shown lines."""
         for row, line in enumerate(self.shown):
             if line.row.id == trace_id:
                 self.select(row)
@@ -211,7 +211,7 @@ class TraceList(Column):
             self.picked.emit()  # an empty list changes the text beside it
 
     def _takes(self, line: ListedTrace) -> bool:
-        """Return whether a line passes search text and filters."""
+        """Return True if a line passes the search text and the filters."""
         row, place, followed = line.row, self.place.currentData(), self._followed
         if place == "selected" and followed is not None and not followed.holds(line):
             return False
@@ -279,7 +279,7 @@ class TranscriptDialog(QDialog):
 
     @property
     def is_read(self) -> bool:
-        """Whether the transcript has been read."""
+        """True if the transcript has been read."""
         return self.view.is_read
 
     def open_at(self, service: TranscriptService, workspace_id: str, message_id: str) -> None:
@@ -479,7 +479,7 @@ class TracesTab(TabPage):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the list and the selected trace have been read completely."""
+        """True if the list and the selected trace have been read completely."""
         wanted, shown = self._wanted, self.detail.shown
         return self.feed.is_complete and (
             wanted is None or (shown is not None and shown.detail.row.path == wanted.row.path)
@@ -503,7 +503,7 @@ class TracesTab(TabPage):
         self._follow()
 
     def _follow(self) -> None:
-        """Read and show the selected trace."""
+        """Read the selected trace and show it, because the selection has changed."""
         selected = self.list.selected
         self.detail.buttons["compare"].setEnabled(len(selected) == 2)
         wanted = selected[0] if selected else None

@@ -66,7 +66,7 @@ class ReaderBar(QWidget):
         column(self, row, margin=0, gap=None)
 
     def follow(self, *, there: bool) -> None:
-        """Enable the controls that can be used now; `there`: whether any text is shown."""
+        """Enable the controls that can be used now; `there`: True if any text is shown."""
         self.copy.setEnabled(there)
         for button in (self.back, self.forth):
             button.setEnabled(there and bool(self.search.text()))
@@ -81,10 +81,10 @@ class ReaderBar(QWidget):
 
 
 class ReaderSearch(QObject):
-    """The search of one view, by words and by prompts.
+    """The search in the transcript of one view, by words and by prompts.
 
     It searches the current entry first, then the whole file, by a job that does not change the loaded pages.
-    `busy`: whether such a job is running.
+    `busy`: True if such a job is running.
     """
 
     def __init__(self, view: TranscriptView) -> None:
@@ -267,7 +267,7 @@ class TranscriptView(QWidget):
 
     @property
     def is_read(self) -> bool:
-        """Whether neither reading nor a search is in progress."""
+        """True if neither reading nor a search is in progress."""
         return not self._reading and not self.finding.busy
 
     def open(
@@ -335,7 +335,7 @@ class TranscriptView(QWidget):
         self.follow()
 
     def follow(self) -> None:
-        """Update the line of facts and the controls for the text that is shown."""
+        """Update the line of facts and the controls, because another part of the text is shown."""
         self.bar.follow(there=bool(self.text.messages))
         if self.transcript is None:
             self.facts.say("")

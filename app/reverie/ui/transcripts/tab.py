@@ -63,7 +63,7 @@ Index = QModelIndex | QPersistentModelIndex
 _WIDTHS = (200, 150, 110, 76, 130)
 """The widths of the columns in pixels; the first column can be wider, as it takes the remaining width."""
 _GOES = (4, 3, 1, 2)
-"""Columns that are hidden in a narrow table, in this order."""
+"""The columns to hide in a narrow table, the first one first."""
 _NEWEST = 2
 _LEAST_SEARCH = 14
 """The least width of the search field in characters; if there is less room, the filter box is below it."""
@@ -370,7 +370,7 @@ class SourceList(QWidget):
         self.narrow()
 
     def select_id(self, source_id: str) -> bool:
-        """Select the row of the transcript with this id; return whether it is shown."""
+        """Select the row of the transcript with this id; return True if it is shown."""
         for row, source in enumerate(self.shown):
             if source.id == source_id:
                 flags = QItemSelectionModel.SelectionFlag
@@ -476,7 +476,7 @@ class TranscriptsTab(TabPage):
 
     @property
     def is_settled(self) -> bool:
-        """Whether listing, reading of titles and the reading of the selected transcript are finished."""
+        """True if listing, reading of titles and the reading of the selected transcript are finished."""
         quiet = not self._pick.isActive() and not self._titling
         return self._listed and quiet and not self._lane.busy
 

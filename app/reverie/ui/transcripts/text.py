@@ -205,7 +205,7 @@ Line = tuple[str, QTextCharFormat, QTextBlockFormat]
 
 
 class EntryStyle:
-    """Creates the lines of entries, with the formats for one palette.
+    """The maker of the lines of entries, with the text formats for one palette.
 
     Very long lines are broken, because Qt lays out a line as a whole. No state is shown by colour alone: the
     first line of an entry also names the state.
@@ -295,7 +295,7 @@ Carried = tuple[int, QTextBlockFormat]
 
 
 class EntryBlocks:
-    """The entries of a document by their numbers.
+    """The entries of a transcript in a document, found by their numbers.
 
     Each block has the number of its entry as user state, in order, so that an entry is found by bisection. Qt
     may lose the user state when blocks are joined or split; `carried` and `carry` restore it. Arguments must
@@ -319,7 +319,7 @@ class EntryBlocks:
     def select(self, number: int, *, last: bool) -> QTextCursor:
         """Return a cursor that selects an entry without the line break after it.
 
-        `last` means that no entry follows.
+        `last`: True if no entry follows.
         """
         cursor = QTextCursor(self.first_of(number))
         if last:
@@ -358,18 +358,18 @@ class EntryBlocks:
 
 
 def begins(block: QTextBlock) -> bool:
-    """Return whether an entry begins with this block."""
+    """Return True if an entry begins with this block."""
     return not block.previous().isValid() or block.previous().userState() != block.userState()
 
 
 def goes_on(block: QTextBlock) -> bool:
-    """Return whether the block's entry continues in the next block."""
+    """Return True if the block's entry continues in the next block."""
     following = block.next()
     return following.isValid() and following.userState() == block.userState()
 
 
 def carried(block: QTextBlock) -> Carried:
-    """Return the user state (the number of the entry) and the format of a block."""
+    """Return the number of the entry and the format of a block, to be restored by `carry`."""
     return block.userState(), block.blockFormat()
 
 
@@ -431,7 +431,7 @@ class ReaderText(PlainTextBox):
         return self._messages[-1].number + 1 if self._messages else 0
 
     def holds(self, number: int) -> bool:
-        """Return whether the entry with this number is in the document."""
+        """Return True if the entry with this number is in the document."""
         return bool(self._messages) and self.first <= number < self.end
 
     def message(self, number: int) -> Message:
@@ -502,7 +502,7 @@ class ReaderText(PlainTextBox):
         self._telling = True
 
     def is_unfolded(self, message: Message) -> bool:
-        """Return whether the whole text of an entry is shown, given its kind and the user's choice."""
+        """Return True if the whole text of an entry is shown, given its kind and the user's choice."""
         if not message.folded:
             return message.number not in self._folded
         return message.number in self._unfolded or (self._all and message.number not in self._folded)
@@ -557,7 +557,7 @@ class ReaderText(PlainTextBox):
 
     @property
     def at_bottom(self) -> bool:
-        """Whether the text is scrolled to its end."""
+        """True if the text is scrolled to its end."""
         bar = self.verticalScrollBar()
         return bar.value() >= bar.maximum() - 1
 

@@ -75,7 +75,10 @@ def build_tree(
 
 
 class _ScopeBuild:
-    """Builds the tree of one scope, and adds its nodes to `files` and `folders`, which map paths to nodes."""
+    """The building of the tree of one scope.
+
+    Its nodes are added to `files` and `folders`, which map paths to nodes.
+    """
 
     def __init__(
         self,
@@ -145,7 +148,7 @@ class _ScopeBuild:
         return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []), gone.get("", ()))
 
     def _gone(self, listing: ScopeListing, folders: Collection[str]) -> dict[str, list[RowNode]]:
-        """Return rows for the deleted memories whose deletion the user has not seen, by folder.
+        """Return the rows of deleted memories, by folder, if the user has not seen the deletion yet.
 
         The folder is that of the memory or, if it no longer exists, the nearest parent that does. `folders`:
         the folders that exist.

@@ -47,7 +47,7 @@ def headline(finding: LintFinding) -> str:
 
 
 def is_marked(findings: Sequence[LintFinding]) -> bool:
-    """Return whether the row of a memory with these findings gets a mark.
+    """Return True if the row of a memory with these findings gets a mark.
 
     Findings that are only notes do not mark it, because otherwise half of all rows would be marked.
     """

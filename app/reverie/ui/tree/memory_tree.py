@@ -150,10 +150,10 @@ class Arrangement(NamedTuple):
 
     sort: SortKey = "name"
     show: Show = "all"
-    """The kind of memories that are shown.
+    """Which memories are shown: `all`, or only some.
 
-    All memories, those that the agent loads in full, that another program changed unseen, that are pinned,
-    that have an outdated statement, or that have a warning.
+    `loaded`: those that the agent loads in full. `changed`: those that another program changed and the user
+    has not seen. `pinned`; `stale`: those with an outdated statement; `warnings`: those with a warning.
     """
     only: frozenset[str] = frozenset()
     """The memory paths to show for "loaded", "stale" and "warnings", which need more than the tree."""
@@ -161,7 +161,7 @@ class Arrangement(NamedTuple):
     """Memory paths that are always shown, so that a file does not disappear while the user works on it."""
 
     def takes(self, data: FileData) -> bool:
-        """Return whether the filter shows this memory."""
+        """Return True if the filter shows this memory."""
         if self.show == "all" or data.path in self.also:
             return True
         if self.show == "changed":
@@ -169,7 +169,7 @@ class Arrangement(NamedTuple):
         return data.file.usage.pinned if self.show == "pinned" else data.path in self.only
 
     def shows(self, companion: Companion) -> bool:
-        """Return whether the filter shows this companion."""
+        """Return True if the filter shows this companion."""
         return self.show == "all" or (self.show == "loaded" and str(companion.path) in self.only)
 
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
@@ -207,9 +207,9 @@ NOTHING_UNSEEN: Mapping[str, UnseenKind] = {}
 
 
 def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
-    """Return the keys from the root of the tree to the row at a memory path; empty if it has no scope.
+    """Return the keys from the root of the tree to the row at a memory path; empty if the path has no scope.
 
-    `folder`: the path is that of a folder, not of a file.
+    `folder`: True if the path is that of a folder, not of a file.
     """
     parsed = parse_shown(path)
     if parsed is None:

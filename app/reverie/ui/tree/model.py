@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 from reverie.ui.tree.findings import headline, is_marked
 
 SIGNS: Mapping[str, str] = {"generated": "generated", "read-only": "locked"}
-"""The name of the icon of a row, by the kind of its file rule."""
+"""The name of the icon of a row that the user cannot edit, by the kind of its file rule."""
 
 
 def sign_of(rule: FileRule) -> str:
@@ -157,9 +157,9 @@ class MemoryTreeModel(NodeModel):
         self.warnings_changed.emit()
 
     def set_loaded(self, states: Mapping[str, LoadState]) -> None:
-        """Set which part of each file the agent loads, and show it in the rows.
+        """Set how much of each file the agent loads, and show it in the rows.
 
-        `states` maps memory paths, and the file paths of companions, to the part
+        `states` maps memory paths, and the file paths of companions, to the amount
         (`context.view.load_states`).
         """
         before, self._loaded = self._loaded, states
@@ -167,7 +167,7 @@ class MemoryTreeModel(NodeModel):
         self.loaded_changed.emit()
 
     def loaded_at(self, path: str) -> LoadState | Literal[""]:
-        """Return which part of the file at `path` the agent loads; "" if none, or if it is unknown."""
+        """Return how much of the file at `path` the agent loads; "" if nothing, or if it is unknown."""
         return self._loaded.get(path, "")
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -233,7 +233,7 @@ class MemoryTreeModel(NodeModel):
                 return LEAF_FLAGS
 
     def is_taken(self, path: str) -> bool:
-        """Return whether `path` is used by a file, a folder, or the unsaved text of a deleted file."""
+        """Return True if `path` is used by a file, a folder, or the unsaved text of a deleted file."""
         return path in self.memory_tree.files or path in self.memory_tree.folders or path in self._modified
 
     def with_ending(self, path: str, name: str) -> str:
@@ -245,7 +245,7 @@ class MemoryTreeModel(NodeModel):
     def name_problem(self, path: str, name: str, *, also_same: bool = True) -> str:
         """Return the reason why the row at `path` cannot be renamed to `name`; empty if it can.
 
-        `also_same`: the current name of the row is a problem too.
+        `also_same`: True if the current name of the row is a problem too.
         """
         target = f"{path.rpartition('/')[0]}/{name}"
         if not name:
@@ -487,7 +487,7 @@ def _capital(text: str) -> str:
 
 
 def loaded_words(loaded: LoadState) -> str:
-    """Return words for the part of a file that the agent loads, such as "loaded in full"."""
+    """Return words for how much of a file the agent loads, such as "loaded in full"."""
     return {
         "full": tr("loaded in full"),
         "part": tr("loaded in part"),

@@ -35,9 +35,10 @@ NO_FLAGS = Qt.ItemFlag.NoItemFlags
 
 
 class _ModelRow:
-    """The row object of one node. `children` is None until a child is requested.
+    """The row object of one node.
 
-    `count` is the number of its children that are shown, `limit` the largest such number.
+    `children` is None until a child is requested. `count` is the number of its children that are shown,
+    `limit` the largest such number.
     """
 
     __slots__ = ("children", "count", "id", "limit", "node", "parent", "row")
@@ -121,8 +122,8 @@ class NodeModel(QAbstractItemModel):
     def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
         """Return the index of the row that `keys` lead to from the root; an invalid index if there is none.
 
-        `reveal`: also find a row beyond the limit of its level, and raise the limit to show it. `made`: do
-        not search levels that no view has queried yet. While `set_tree` runs, no limit is raised.
+        `reveal`: also find a row beyond the limit of its level, and raise the limit to show it. `made`:
+        search only levels that a view has queried already. While `set_tree` runs, no limit is raised.
         """
         level = self._root
         for key in keys:

@@ -38,25 +38,29 @@ class RowLook(NamedTuple):
     use: str = ""
     """The use count, right-aligned; empty for none."""
     has_use: bool = False
-    """Whether to reserve the space of `use`, so that the marks of all rows line up."""
+    """True to reserve the space of `use`, so that the marks of all rows line up."""
     bold: bool = False
     italic: bool = False
     quiet: bool = False
+    """True to paint the row in a less visible colour."""
     pinned: bool = False
     pin_unknown: bool = False
-    """Whether the running agent has not yet read that the memory was pinned or unpinned."""
+    """True if the running agent has not yet read that the memory was pinned or unpinned."""
     badge: str = ""
     """The unseen change by another program: N (new), M (modified) or D (deleted); empty for none."""
     loaded: LoadState | Literal[""] = ""
+    """How much of the memory the agent loads, shown by a sign; empty for no sign."""
     warning: bool = False
+    """True to show the sign for a finding that needs attention."""
     modified: bool = False
+    """True to show that the file has unsaved text."""
     flag: bool = False
     lock: str = ""
-    """The icon of a row that cannot be edited."""
+    """The name of the icon of a row that cannot be edited; empty for none."""
     cut_end: bool = False
-    """Whether to shorten the name at its end, because it is a sentence; other names are cut in the middle."""
+    """True to shorten the name at its end, because it is a sentence; other names are cut in the middle."""
     struck: bool = False
-    """Whether to strike out the name, because the file was deleted."""
+    """True to strike out the name, because the file was deleted."""
 
 
 def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:

@@ -25,7 +25,7 @@ class RowNode(NamedTuple):
 
 
 def shared(previous: RowNode | None, key: str, data: Any, children: tuple[RowNode, ...] = ()) -> RowNode:
-    """Return `previous` if it has this key and data and the same child objects, else a new node."""
+    """Return `previous` if it has this key, this data and the same child objects, else a new node."""
     if (
         previous is not None
         and previous.key == key

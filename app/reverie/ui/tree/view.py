@@ -66,6 +66,7 @@ class MemoryTreeView(QTreeView):
         self._unfolding = False
         self._selected: Keys = ()
         self._after_removal: str = ""
+        """The path of the row to select once the selected memory is deleted; "" for none."""
         self._typed = ""
         self._typed_at = 0.0
         self.setModel(model)
@@ -151,7 +152,7 @@ class MemoryTreeView(QTreeView):
         self._reveal_near_end()
 
     def _unfold(self, tree: MemoryTree) -> None:
-        """Open all folders of a filtered tree, each only once, so that one that the user closes stays closed.
+        """Open all folders of a filtered tree, each only once; a folder that the user closes stays closed.
 
         Without a filter, restore the folders that were open before filtering.
         """
@@ -212,7 +213,7 @@ class MemoryTreeView(QTreeView):
         return True
 
     def reveal(self, path: str) -> RowData | None:
-        """Select the memory at `path` and return the data of its row; None if it does not exist.
+        """Select the memory at `path` and return the data of its row; None if the memory does not exist.
 
         If a filter hides the row, it is not selected; `hidden_wanted` is emitted, so that the receiver can
         show and select it.

@@ -70,7 +70,7 @@ class FilterChips(QWidget):
             chip.setAccessibleName(f"{name}, {count or 0:,}")
 
     def choose(self, key: str) -> None:
-        """Choose a filter without emitting `chosen`."""
+        """Choose the filter with the key `key`, without emitting `chosen`."""
         self.chips[key].setChecked(True)
 
     @Slot(object)

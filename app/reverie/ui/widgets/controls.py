@@ -177,7 +177,7 @@ class ElidedLabel(QLabel):
 
 
 class PathLabel(ElidedLabel):
-    """A label for a path; if it is too long, its first folders are left out, since the name matters most."""
+    """A label for a path, whose first folders are left out if it is too long, since the name matters most."""
 
     def _shortened(self, metrics: QFontMetrics, width: int) -> str:
         shown = self._whole
@@ -200,7 +200,7 @@ def tint(label: QWidget, colour: QColor) -> None:
 
 
 def embolden(label: QLabel, times: float = 1.0) -> None:
-    """Make the text of a label bold and `times` times as large as it is."""
+    """Make the text of a label bold and `times` times as large as it is now."""
     font = label.font()
     font.setBold(True)
     if times != 1:

@@ -41,16 +41,19 @@ class TwoLines(Struct, frozen=True):
     right: str = ""
     """Text at the end of the upper line."""
     quiet: bool = False
+    """True to draw the texts in a less visible colour."""
     sign: str = ""
     """The name of an icon; a list with icons reserves their space on every row."""
     right_below: str = ""
     """Text at the end of the lower line."""
     grave: bool = False
-    """Whether to draw the icon in the colour of errors."""
+    """True to draw the icon in the colour of errors."""
     marks: tuple[str, ...] = ()
     """Icons at the end of the upper line, from the right edge inwards."""
     cut: Cut = "middle"
+    """Where the title is elided if it does not fit."""
     cut_below: Cut = "middle"
+    """Where the lower line is elided if it does not fit."""
 
 
 def follow_pointer(view: QWidget) -> None:

@@ -70,7 +70,7 @@ class ReadOnlyText(FormattedTextBox):
 
     @property
     def is_filled(self) -> bool:
-        """Whether all lines of the last `fill` have been added."""
+        """True if all lines of the last `fill` have been added."""
         return not self._rest.isActive()
 
     @Slot()

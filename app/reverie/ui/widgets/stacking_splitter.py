@@ -25,7 +25,7 @@ class StackingSplitter(QSplitter):
         return self.orientation() == Qt.Orientation.Vertical
 
     def beside(self) -> list[int]:
-        """Return the widths that the parts have, or will have, side by side."""
+        """Return the widths of the two parts for when they are side by side."""
         return self._known.get(False, self.sizes()) if self.is_stacked else self.sizes()
 
     def set_beside(self, sizes: list[int]) -> None:

@@ -30,7 +30,7 @@ def for_document(text: str) -> str:
 
 
 def fits_document(text: str) -> bool:
-    """Return whether `text` would come back unchanged from a document; False if it contains a stand-in."""
+    """Return True if a document would return `text` unchanged; False if the text contains a stand-in."""
     return not any(map(text.__contains__, _STAND_INS))
 
 

@@ -55,7 +55,7 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
 
 
 def fitting_rows(text: str) -> tuple[list[str], bool]:
-    """Return the first rows of a text, escaped, and whether the text has more than a view can show."""
+    """Return the first rows of a text, escaped, and True if the text has more than a view can show."""
     rows = rows_of(text[:LIMIT], MOST_ROWS + 1)
     fitting = visible_lines(
         "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])

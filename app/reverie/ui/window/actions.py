@@ -22,11 +22,19 @@ from reverie.values import Struct
 
 
 class ActionState(Struct, frozen=True):
-    """The facts about the window from which rules decide whether an action is possible."""
+    """The facts about the window from which rules decide whether an action is possible.
+
+    Each fact is False if it does not hold. The selected row: `file`, `folder`, `companion`, `pinned`. The
+    open file: `open_file`, `writable`, `modified` (it has unsaved text), `conflicts` (the user must decide
+    about them); `any_modified`: some open file has unsaved text.
+    """
 
     home: bool = False
+    """True if a home is shown."""
     closable: bool = False
+    """True if there is a home that can be closed."""
     context: bool = False
+    """True if the memories of a workspace, project or home are shown."""
     file: bool = False
     folder: bool = False
     companion: bool = False
@@ -37,17 +45,26 @@ class ActionState(Struct, frozen=True):
     any_modified: bool = False
     conflicts: bool = False
     undo: bool = False
+    """True if there is a change of memories that can be undone."""
     redo: bool = False
+    """True if there is an undone change that can be made again."""
     running: bool = False
+    """True if a consolidation of this window is running."""
     can_consolidate: bool = False
     services: bool = False
+    """True if the shown home has background services that can be paused or resumed."""
     agent_jobs: bool = False
+    """True if the agent reports background jobs of its own."""
     can_extract: bool = False
+    """True if memories can be extracted from the conversations of the shown home."""
     can_note: bool = False
+    """True if the notes of the shown session can be updated."""
     can_tell: bool = False
+    """True if the user can write a note to the agent."""
     failures: bool = False
+    """True if the agent of the shown home learns from failures."""
     fixable: bool = False
-    """Whether a statement in the open memory is stale and can be fixed."""
+    """True if a statement in the open memory is stale and can be fixed."""
     beside: str = ""
     """The page that is shown in place of the editor: `context` or `failures`; empty for neither."""
 
@@ -56,7 +73,7 @@ Rule = Callable[[ActionState], bool]
 
 
 def always(_now: ActionState) -> bool:
-    """Return True. This is the rule of actions that are always possible."""
+    """Return True: the rule of actions that are always possible."""
     return True
 
 
@@ -74,7 +91,9 @@ class ActionSpec(Struct, frozen=True):
     icon: str = ""
     tip: str = ""
     rule: Rule = always
+    """The rule that decides from the facts about the window whether the action is possible."""
     separator: bool = False
+    """True if the menu has a separator above the action."""
     checkable: bool = False
     where: Literal["window", "tree", "editor"] = "window"
     """The part of the window in which the keys of the action work.
@@ -83,7 +102,7 @@ class ActionSpec(Struct, frozen=True):
     the text, and Ctrl+F searches in the file instead of in the memories.
     """
     destructive: bool = False
-    """Whether the action removes something, so that the palette never suggests it."""
+    """True if the action removes something, so that the palette never suggests it."""
 
 
 class ActionRow(Struct, frozen=True):

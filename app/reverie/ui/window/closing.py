@@ -23,13 +23,12 @@ from reverie.ui.window.picker import Picker
 
 
 class HomeCloser(QObject):
-    """Closes one home of the window, on request of the user.
+    """The closing of a home of the window at the request of the user.
 
     It refuses while a run is active, asks about unsaved text, and then shows another home.
 
-    Signals:
-        status_message(str): There is a message for the status bar.
-        none_left(): The last home was closed.
+    Signals: status_message(str): There is a message for the status bar. none_left(): The last home was
+    closed.
     """
 
     status_message = Signal(str)
@@ -57,7 +56,7 @@ class HomeCloser(QObject):
 
     @property
     def possible(self) -> bool:
-        """Whether a home is shown or a row of the list is selected, so that there is something to close."""
+        """True if a home is shown or a row of the list is selected, so that there is something to close."""
         return self._tab.session is not None or self._picker.place(self._picker.currentIndex()) is not None
 
     def close_selected(self) -> None:
@@ -158,7 +157,7 @@ class UnsavedChanges:
         self._home = ""
 
     def may_close(self, home: str = "", then: Callable[[], object] | None = None) -> bool:
-        """Return whether `home` can be closed now; ask the user if there is unsaved text.
+        """Return True if `home` can be closed now; ask the user if there is unsaved text.
 
         If `home` is "", the window is to be closed, with every home. If the user answers "Save", this returns
         False, and `then` is called once everything is saved. If `then` is None, the window is closed at that

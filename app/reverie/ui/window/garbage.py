@@ -20,12 +20,13 @@ AWAY_S = 600.0
 
 
 class GarbageCollection(QObject):
-    """Collects Python's cyclic garbage on the GUI thread only, as long as a window exists.
+    """The collector of Python's cyclic garbage, on the GUI thread only, as long as a window exists.
 
     By default Python collects on the thread that happens to allocate memory. If a dialog that is part of a
-    reference cycle is destroyed on another thread, the program can crash. Young objects are collected
-    regularly. All objects are collected only while the window is inactive, because that takes a tenth of a
-    second with ten thousand memories.
+    reference cycle is destroyed on another thread, the program can crash.
+
+    Young objects are collected regularly. All objects are collected only while the window is inactive,
+    because that takes a tenth of a second with ten thousand memories.
     """
 
     _alive = 0

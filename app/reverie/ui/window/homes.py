@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 from reverie.ui.window.picker import Place, home_node, troubled_node
 
 AT_ONCE_S = 0.01
-"""The time in seconds for which the GUI thread waits for a place's disk; most disks need a tenth of it."""
+"""The seconds for which the GUI thread waits for the answer of a disk; most disks need a tenth of it."""
 _ASK_AGAIN_MS = 50
 
 
@@ -313,7 +313,7 @@ class OpenHomes(QObject):
             self._discover_projects(found)
 
     def _wanted(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return `found` without the places that the user closed."""
+        """Return the homes in `found` without those at places that the user closed."""
         closed = self._left_closed
         return DiscoveredHomes(
             tuple(home for home in found.homes if home.root not in closed),

@@ -85,7 +85,7 @@ class LazyTabs(QObject):
 
     @property
     def is_built(self) -> bool:
-        """Whether the factories are loaded and the services built, so that any part can be used."""
+        """True if the factories are loaded and the services built, so that any part can be used."""
         return "services" in self._parts
 
     @property
@@ -136,7 +136,7 @@ class LazyTabs(QObject):
 
     @property
     def has_failures(self) -> bool:
-        """Whether the agent of the shown home learns from failures, so that there is a Failures page."""
+        """True if the agent of the shown home learns from failures, so that there is a Failures page."""
         return self._session is not None and self._session.facts.has_failures
 
     @property
@@ -295,7 +295,7 @@ class LazyTabs(QObject):
             self.services.settings_changed()
 
     def hosts(self, home_id: str) -> bool:
-        """Return whether the background services of a home run for this window."""
+        """Return True if the background services of the home with this id run for this window."""
         status = self.services.host.status(home_id) if self.is_built else None
         return status is not None and status.state == "hosting"
 

@@ -222,17 +222,17 @@ class MainWindow(QMainWindow):
 
     @property
     def gave_up(self) -> bool:
-        """Whether there is no home to show, because none was found or the requested one cannot be opened."""
+        """True if there is no home to show, because none was found or the requested one cannot be opened."""
         return self._gave_up
 
     @property
     def opening_failed(self) -> bool:
-        """Whether opening a home failed while no other home was shown."""
+        """True if opening a home failed while no other home was shown."""
         return self._opening_failed
 
     @property
     def is_watching(self) -> bool:
-        """Whether the files of the shown home are being watched."""
+        """True if the files of the shown home are being watched."""
         return self._session is not None and self._session.is_watched
 
     @property
@@ -655,7 +655,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop_runs(self) -> bool:
-        """Return whether the window may close: no run is active, or the user agrees to stop it."""
+        """Return True if the window may close: no run is active, or the user agrees to stop it."""
         jobs = (self.tab.dreams.jobs, self.tab.extraction, self.tab.notes)
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 

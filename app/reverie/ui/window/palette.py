@@ -71,13 +71,13 @@ class Entry(Struct, frozen=True):
     why_not: str = ""
     """The requirement of the action; empty if the action is possible."""
     destructive: bool = False
-    """Whether the action removes something; the user has to select it explicitly."""
+    """True if the action removes something; the user has to select it explicitly."""
     words: str = ""
     """Further words by which the entry is found."""
 
     @property
     def literal_only(self) -> bool:
-        """Whether the line is listed only if a word of its name starts with the typed text.
+        """True if the entry is listed only if a word of its name starts with the typed text.
 
         That is so for actions that are destructive or not possible now; a typing error must not lead to them.
         """
@@ -232,7 +232,7 @@ class PaletteModel(QAbstractListModel):
 
 
 class _Delegate(QStyledItemDelegate):
-    """Paints a line of the palette: icon, text and dim detail, and the keys at the right."""
+    """A delegate that paints a line of the palette: icon, text and dim detail, and the keys at the right."""
 
     def __init__(self, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)

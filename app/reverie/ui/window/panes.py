@@ -66,12 +66,12 @@ def _stops(window: QWidget, area: QAbstractScrollArea) -> Iterator[QWidget]:
 
 
 def _is_stop(widget: QWidget, *, shown: bool) -> bool:
-    """Return whether a widget is visible and enabled; with `shown`, part of it must also be on screen."""
+    """Return True if a widget is visible and enabled; with `shown`, part of it must also be on screen."""
     return widget.isVisible() and widget.isEnabled() and (not shown or _is_seen(widget))
 
 
 def _is_seen(widget: QWidget) -> bool:
-    """Return whether part of a widget is on screen, not scrolled out of view.
+    """Return True if part of a widget is on screen, not scrolled out of view.
 
     `QWidget.visibleRegion` cannot be used, because it is also empty for a widget that is covered by an opaque
     child.

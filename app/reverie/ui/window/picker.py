@@ -56,6 +56,7 @@ class Place(Struct, frozen=True):
     marks: tuple[str, ...] = ()
     """Words such as "archived"."""
     reason: str = ""
+    """The tool tip: the path, or why the row is special."""
     sign: str = ""
     """The name of the icon."""
     used_at: int = 0
@@ -251,7 +252,7 @@ class Picker(QTreeView):
             self.memories_dropped.emit()
 
     def _hold(self, event: QDropEvent) -> bool:
-        """Return whether the dragged data are memories; if so, accept the event as one that moves nothing.
+        """Return True if the dragged data are memories, after accepting the event as one that moves nothing.
 
         Without accepting it, no drop event would follow, and no message could be shown.
         """
@@ -299,7 +300,7 @@ class Picker(QTreeView):
         return self.places.text_of(place)
 
     def followed(self, place: Place, home_name: str) -> Followed:
-        """Return the workspace or project of `place`, for other views; its home if it is neither.
+        """Return what other views show for `place`: its workspace or project, or its home if it is neither.
 
         `home_name` is the displayed name of the home.
         """

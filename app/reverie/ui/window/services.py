@@ -40,7 +40,7 @@ class HostLabel(Struct, frozen=True):
 
 
 class HostControl(QObject):
-    """Requests the background services of the open homes from the engine, and receives their status.
+    """The requester of the background services of the open homes, which also receives their status.
 
     The engine runs (hosts) the services of a home while a window requests them and the settings enable them.
     The request is sent only after the home is open and painted. Only the process that holds a lease can host
@@ -50,9 +50,8 @@ class HostControl(QObject):
     was applied, when the window gets the focus (because other processes save settings too), and when another
     engine has replaced this one.
 
-    Signals:
-        changed(str): The state of the services of the home with this id changed.
-        status_message(str): There is an error for the status bar.
+    Signals: changed(str): The state of the services of the home with this id changed. status_message(str):
+    There is an error for the status bar.
     """
 
     changed = Signal(str)
@@ -109,7 +108,7 @@ class HostControl(QObject):
         self.changed.emit(home_id)
 
     def is_paused(self, home_id: str) -> bool:
-        """Return whether the user has paused the services of this home in this window."""
+        """Return True if the user has paused the services of this home in this window."""
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:
@@ -117,7 +116,10 @@ class HostControl(QObject):
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
-        """Return the texts of the status bar's label about a home's services, which may be empty."""
+        """Return the texts of the label in the status bar about a home's services.
+
+        They are empty if no service is switched on.
+        """
         if home_id in self._paused:
             return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
         return host_label(self._status.get(home_id))
@@ -136,7 +138,7 @@ class HostControl(QObject):
 
     @Slot(str)
     def _settle(self, home_id: str) -> None:
-        """Request the services of a home, or their pause if the user has paused them."""
+        """Request the services of a home or, if the user has paused them, a pause."""
         if self._stopped:
             return
         session, paused = self._homes[home_id], home_id in self._paused
@@ -186,14 +188,13 @@ def host_label(status: HostStatus | None) -> HostLabel:
 
 
 class ServicesView(QObject):
-    """Shows the state of the background services in the status bar, and their log and checks in Traces.
+    """The view of the background services: their state in the status bar, their log and checks in Traces.
 
     `log` and `checks` are the controllers of these two views of the Traces tab. They exist only after
     `show_in`, because the tab is built later.
 
-    Signals:
-        changed(): The set of enabled actions may have changed.
-        status_message(str): There is a message for the status bar.
+    Signals: changed(): The set of enabled actions may have changed. status_message(str): There is a message
+    for the status bar.
     """
 
     changed = Signal()
@@ -256,7 +257,7 @@ class ServicesView(QObject):
 
     @property
     def can_pause(self) -> bool:
-        """Whether the shown home has services that can be paused or resumed."""
+        """True if the shown home has services that can be paused or resumed."""
         return bool(self.host.words(self._home).text)
 
     @property

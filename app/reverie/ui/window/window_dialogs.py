@@ -29,14 +29,12 @@ if TYPE_CHECKING:
 
 
 class WindowDialogs(QObject):
-    """Opens the dialogs of the window itself, and emits the user's choices in them.
+    """The dialogs of the window itself; the user's choices in them are emitted as signals.
 
-    Signals:
-        home_wanted(Path): The user chose a home to open.
-        memory_wanted(str): The user chose a memory of the shown context.
-        place_wanted(keys): The user chose a row of the list of homes, by its keys.
-        settings_changed(): Settings or keys were saved.
-        window_style_changed(WindowStyle): The style of the window was changed.
+    Signals: home_wanted(Path): The user chose a home to open. memory_wanted(str): The user chose a memory of
+    the shown context. place_wanted(keys): The user chose a row of the list of homes, by its keys.
+    settings_changed(): Settings or keys were saved. window_style_changed(WindowStyle): The style of the
+    window was changed.
     """
 
     home_wanted = Signal(object)
