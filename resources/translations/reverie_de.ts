@@ -4994,6 +4994,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>AGENTS.override.md wird stattdessen geladen</translation>
     </message>
     <message>
+        <source>According to the repository, {token} is {to} now.</source>
+        <translation>Laut Repository ist {token} jetzt {to}.</translation>
+    </message>
+    <message>
         <source>Add a key…</source>
         <translation>Schlüssel hinzufügen …</translation>
     </message>
@@ -5500,6 +5504,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Decision</source>
         <translation>Entscheidung</translation>
+    </message>
+    <message>
+        <source>Decisions</source>
+        <translation>Entscheidungen</translation>
     </message>
     <message>
         <source>Default: {value}</source>
@@ -7098,6 +7106,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent dieses Homes lädt das nicht.</translation>
     </message>
     <message>
+        <source>The agent reads only a part of this description.</source>
+        <translation>Der Agent liest nur einen Teil dieser Beschreibung.</translation>
+    </message>
+    <message>
         <source>The agent stops reading at line {line} and adds a warning in its own words.</source>
         <translation>Der Agent hört bei Zeile {line} auf zu lesen und fügt mit eigenen Worten eine Warnung an.</translation>
     </message>
@@ -8086,6 +8098,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie haben gewählt, trotzdem zu schreiben.</translation>
     </message>
     <message>
+        <source>You chose {stays} over {goes}.</source>
+        <translation>Sie haben {stays} statt {goes} gewählt.</translation>
+    </message>
+    <message>
         <source>Zoom &amp;in</source>
         <translation>&amp;Vergrößern</translation>
     </message>
@@ -8112,6 +8128,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>a space ends the path; write “\ ” instead</source>
         <translation>ein Leerzeichen beendet den Pfad; an seine Stelle gehört „\ “</translation>
+    </message>
+    <message>
+        <source>according to the repository, {token} is {to} now</source>
+        <translation>laut Repository ist {token} jetzt {to}</translation>
     </message>
     <message>
         <source>after a turn</source>
@@ -8232,6 +8252,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>by the memory writer</source>
         <translation>vom Notizschreiber</translation>
+    </message>
+    <message>
+        <source>by your decision</source>
+        <translation>durch Ihre Entscheidung</translation>
     </message>
     <message>
         <source>by your undo</source>
@@ -8926,6 +8950,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>der Agent lädt die an dem Ort, den die Einstellungen des Projekts nennen</translation>
     </message>
     <message>
+        <source>the agent reads only a part of this description</source>
+        <translation>der Agent liest nur einen Teil dieser Beschreibung</translation>
+    </message>
+    <message>
         <source>the agent's configuration</source>
         <translation>der Konfiguration des Agenten</translation>
     </message>
@@ -9054,6 +9082,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie</translation>
     </message>
     <message>
+        <source>you chose {stays} over {goes}</source>
+        <translation>sie haben {stays} statt {goes} gewählt</translation>
+    </message>
+    <message>
         <source>{about} characters; the agent loads the first {chars}</source>
         <translation>{about} Zeichen; der Agent lädt die ersten {chars}</translation>
     </message>
@@ -9154,6 +9186,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{label}: {text}</translation>
     </message>
     <message>
+        <source>{large} has everything that {small} states</source>
+        <translation>{large} enthält alles, was in {small} steht</translation>
+    </message>
+    <message>
+        <source>{large} has everything that {small} states.</source>
+        <translation>{large} enthält alles, was in {small} steht.</translation>
+    </message>
+    <message>
         <source>{length} in the future</source>
         <translation>{length} in der Zukunft</translation>
     </message>
@@ -9220,6 +9260,38 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{name}: {size}, last grew {age}.</source>
         <translation>{name}: {size}, zuletzt gewachsen {age}.</translation>
+    </message>
+    <message>
+        <source>{newer} is the later version of {older}</source>
+        <translation>{newer} ist die spätere Fassung von {older}</translation>
+    </message>
+    <message>
+        <source>{newer} is the later version of {older}.</source>
+        <translation>{newer} ist die spätere Fassung von {older}.</translation>
+    </message>
+    <message>
+        <source>{newer} says that this is done</source>
+        <translation>laut {newer} ist das erledigt</translation>
+    </message>
+    <message>
+        <source>{newer} says that this is done.</source>
+        <translation>Laut {newer} ist das erledigt.</translation>
+    </message>
+    <message>
+        <source>{newer} says that {instead} has replaced {gone}</source>
+        <translation>laut {newer} hat {instead} {gone} ersetzt</translation>
+    </message>
+    <message>
+        <source>{newer} says that {instead} has replaced {gone}.</source>
+        <translation>Laut {newer} hat {instead} {gone} ersetzt.</translation>
+    </message>
+    <message>
+        <source>{newer} was written later than {older}</source>
+        <translation>{newer} wurde später geschrieben als {older}</translation>
+    </message>
+    <message>
+        <source>{newer} was written later than {older}.</source>
+        <translation>{newer} wurde später geschrieben als {older}.</translation>
     </message>
     <message>
         <source>{n} already exist</source>

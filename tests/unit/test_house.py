@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 94_014,
+    "code lines": 94_633,
     "banners": 0,
-    "value classes": 664,
+    "value classes": 670,
     "forwarders": 98,
     "late imports": 195,
 }

@@ -81,6 +81,7 @@ class Invocation:
 
 
 TRIGGERS = ("manual", "compaction", "launch", "archive")
+TAKES = ("suggestion", "left", "right", "both", "never")
 
 COMMANDS: dict[str, str] = {
     "homes": "list the homes found, with kind, projects, workspaces and counts",
@@ -103,6 +104,7 @@ COMMANDS: dict[str, str] = {
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
     "check": "statements of memories and instruction files about a project that are no longer true",
     "findings": "memories that need attention: repeated or contradicting notes, stale statements, secrets",
+    "decide": "settle a finding: apply its suggestion, keep one of two memories, or both",
     "traces": "why runs wrote nothing: traces with their verdict, newest first, or one in full",
     "failures": "loki-mode: lessons for the next iteration; redact a crash; record or resolve a failure",
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
@@ -232,7 +234,6 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             help="the project; default: all memories",
         )
         add("--limit", type=_count, metavar="N", help="at most N findings")
-        add("--dismiss", action="append", metavar="ID", help="never show this finding again; repeatable")
     if name == "projects":
         answer = command.add_mutually_exclusive_group().add_argument
         project = ("PROJECT", "PROJECT")
@@ -241,6 +242,17 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         answer(
             "--name", nargs=2, metavar=("PATH", "NAME"), help="name the project of a directory without git"
         )
+    if name == "decide":
+        add("finding", metavar="ID", help="a finding, as `reverie findings` lists it")
+        add(
+            "--take",
+            choices=TAKES,
+            required=True,
+            help="suggestion: make the suggested change; left, right: the first or the second memory is "
+            "right; both: keep both; never: do not show the finding again",
+        )
+        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="a finding about this project")
+        add("--dry-run", action="store_true", help="show the changes; change nothing")
     if name == "engine":
         add("--stdio", action="store_true", help="serve one client over standard input and output")
     if name == "homes":
@@ -500,7 +512,8 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("reports", "doctor"),
     "context": ("reports", "context"),
     "check": ("reports", "check"),
-    "findings": ("reports", "findings"),
+    "findings": ("findings", "findings"),
+    "decide": ("findings", "decide"),
     "traces": ("runs", "traces"),
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),

@@ -1,6 +1,6 @@
-"""The commands that report: `doctor`, `context`, `check` and `findings`.
+"""The commands that report: `doctor`, `context` and `check`.
 
-They change nothing, except with `--fix` or `--dismiss`.
+They change nothing, except with `--fix`.
 
 Late imports: each command imports its own readers and checks, which the others do not need (0.2 s).
 
@@ -38,11 +38,8 @@ from reverie.context.view import (
 )
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.directory import is_directory, is_there
-from reverie.jobs.consolidate.findings import RelatedNote
-from reverie.services.container import asked_context, shown_contexts
-from reverie.services.findings import FindingReport, MemoryFinding, findings_of, matters_in
+from reverie.services.container import asked_context
 from reverie.services.workbench import Workbench
-from reverie.text.summaries import some
 from reverie.values import columns
 
 if TYPE_CHECKING:
@@ -475,103 +472,3 @@ def _claims_summary(reports: Sequence[ClaimReport], stale: Sequence[CheckedClaim
         return found + "none are stale."
     words = f"{len(stale):,} stale in {files:,}"
     return found + words + (f", {replaced:,} fixed." if replaced else ".")
-
-
-def findings(session: Invocation) -> int:
-    """Print findings: places in the memories of a project, or of all homes, that may need attention.
-
-    JSON: a list, most useful first, with one object per finding: `{kind, paths, lines, evidence, score, id,
-    matter}`, and `why` if a model noticed it. Findings about the same line belong together: they follow the
-    best of them and have the same number `matter`. With `--project`, the notes in the project are checked,
-    and the memories about it in the agents' homes. `--dismiss` hides findings for good. Returns the exit
-    code, which does not depend on the number of findings.
-    """
-    given = getattr(session.arguments, "project", None)
-    project = Path(os.path.abspath(given)) if given else None  # noqa: PTH100 - as typed: a link stays one
-    if project is not None and not is_directory(project):
-        trouble(f"There is no directory {project}.")
-        return WRONG_USAGE
-    reports = [_in_project(project)] if project is not None else []
-    asked = every_home(session)
-    errors = [*asked.problems]
-    for root in asked.roots:
-        try:
-            parts = open_parts(root, session.profile, session.clock)
-            session.opened(parts)
-            workbench = Workbench(parts)
-            if session.arguments.dismiss:
-                workbench.worth_a_look.dismiss(tuple(session.arguments.dismiss))
-            reports += [workbench.worth_a_look.find(context) for context in _contexts(workbench, project)]
-        except UserError as error:
-            errors.append(error)
-    _print_findings(session, reports)
-    for problem in map(str, errors):
-        trouble(problem)
-    return FAILED if errors else DONE
-
-
-def _in_project(project: Path) -> FindingReport:
-    """Return the findings about the notes in the project directory itself."""
-    claims = ProjectClaims(project)
-    claims.look()
-    checked = claims.notes()
-    notes = [RelatedNote(note.path, note.text, _changed_at(project / note.path)) for note in checked]
-    found = findings_of(notes, claims.check(checked).stale)
-    return FindingReport(tuple(found), len(notes))
-
-
-def _changed_at(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns // 1_000_000
-    except OSError:
-        return 0
-
-
-def _contexts(workbench: Workbench, project: Path | None) -> Iterator[ScopeContext]:
-    home = workbench.parts.home
-    contents = home.contents()
-    if project is not None:
-        known = {str(project), os.path.realpath(project)}
-        named = next((each.path for each in contents.projects if each.path in known), None)
-        if named is not None:
-            yield asked_context(home, project_path=named, project_given=True)
-        return
-    shown = dict.fromkeys(context for _key, context in shown_contexts(workbench.parts, contents))
-    yield from shown or (home.context(project_path=None, project_given=True),)
-
-
-def _print_findings(session: Invocation, reports: list[FindingReport]) -> None:
-    by_id = {each.id: each for report in reports for each in report.findings}
-    hidden = frozenset(session.arguments.dismiss or ())
-    matters = matters_in(each for each in by_id.values() if each.id not in hidden)
-    matters.sort(key=lambda matter: (-matter[0].score, matter[0].kind, matter[0].paths))
-    found = [each for matter in matters for each in matter][: session.arguments.limit]
-    if session.as_json:
-        print_json([_finding_json(each) for each in found])
-        return
-    shown = set[str]()
-    for each in found:
-        also = "also " if each.matter in shown else ""
-        shown.add(each.matter)
-        print_text(printable(f"{also}{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
-        for line, evidence in zip(each.lines, each.evidence, strict=False):
-            print_text(printable(f"    {line}: {evidence}" if line else f"    {evidence}"))
-        if each.why:
-            print_text(printable(f"    {each.why}"))
-    notes, dismissed = sum(each.notes for each in reports), sum(each.dismissed for each in reports)
-    words = some(len(found), "finding")
-    if len(shown) < len(found):
-        words += f" about {some(len(shown), 'matter')}"
-    words += f" in {some(notes, 'memory')}"
-    print_text(words + (f", {dismissed:,} dismissed." if dismissed else "."))
-
-
-def _finding_json(finding: MemoryFinding) -> dict[str, Any]:
-    return {
-        "kind": finding.kind,
-        "paths": list(finding.paths),
-        "lines": list(finding.lines),
-        "evidence": list(finding.evidence),
-        **columns(finding, "score id matter"),
-        **({"why": finding.why} if finding.why else {}),
-    }

@@ -290,8 +290,7 @@ class HomeServices:
 
 
 def _finding_service(home: Workbench, kind: type[FindingService]) -> FindingService:
-    view, kept = partial(home.view, names_only=True), partial(home.parts.own_sidecar, "findings.json")
-    return kind(view, lambda: home.claims, kept, home.parts.noticed.of, home.parts.home.caps)
+    return kind(home.parts, partial(home.view, names_only=True), lambda: home.claims)
 
 
 def _claim_service(home: Workbench, kind: type[ClaimService]) -> ClaimService:

@@ -5,7 +5,11 @@ superseded or that the repository disproves, secrets, hidden characters, and lin
 to a model.
 
 Finding them changes nothing. A finding that a person has dismissed is not shown again, on any machine that
-has the profile, until the text of its lines changes. Evidence never contains secrets.
+has the profile, until the text of its lines changes. Evidence and diffs never contain secrets.
+
+Where the memories show what is right, a finding has a suggestion: a change that a person can apply as it is
+(`decide`). Its diff shows every file that would change. A decision is carried out only if the memories are
+still those from which the finding was made.
 
 Threading: blocks; any thread, one search per home at a time. Failure: `UserError`; a memory that cannot be
 read has no findings, and its listing says why.
@@ -14,28 +18,45 @@ read has no findings, and its listing says why.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Caps, Scope, ScopeContext
-from reverie.claims.checking import CheckedClaim
-from reverie.errors import StoreError
+from reverie.claims.checking import CheckedClaim, fixed
+from reverie.errors import StoreError, UserError
 from reverie.files.directory import read_regular
 from reverie.jobs.consolidate.findings import RelatedNote, related_notes
+from reverie.jobs.consolidate.suggestions import (
+    Action,
+    Proposal,
+    changed_since,
+    corrected,
+    kept,
+    whole_description,
+)
+from reverie.memory.diff import unified
+from reverie.memory.front_matter import FrontError, quote_description
 from reverie.memory.lint import CHECKED_BYTES, lint
 from reverie.memory.listing import no_check, read_rel
 from reverie.memory.paths import ROOT, memory_path
-from reverie.services.views import MemoryView
+from reverie.memory.scope_files import FileChange
+from reverie.services.views import MemoryView, RunReverted, Undo
 from reverie.text.redact import redact
+from reverie.text.summaries import Phrase, some
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.files.sidecar import Sidecar
+    from reverie.jobs.consolidate.decision import ProposalOverlay
     from reverie.jobs.consolidate.overlay import NoticedPair
     from reverie.services.claims import ClaimService
+    from reverie.services.container import HomeContainer
 
 FindingKind = Literal[
     "near-duplicate",
@@ -61,6 +82,15 @@ _MARKS: dict[str, tuple[FindingKind, float]] = {
     "cut": ("cut", 0.88),
 }
 _STALE = 0.9
+_log = logging.getLogger("reverie.services")
+Take = Literal["suggestion", "left", "right", "both", "never"]
+"""A decision about a finding.
+
+- `suggestion`: make the suggested change
+- `left`, `right`: of two memories, the first or the second is right
+- `both`: leave both unchanged, and do not show this finding again
+- `never`: do not show this finding, nor the others of its matter, again
+"""
 _ALIKE = ("near-duplicate", "successor", "differing")
 _NOTICED: dict[str, float] = {
     "contradiction": 0.89,
@@ -80,6 +110,18 @@ _NO_CAPS = Caps(
     descriptions=False,
 )
 _MOST_DISMISSED = 5_000
+
+
+class Suggestion(Struct, frozen=True):
+    """A change that would settle a finding, to be applied as it is."""
+
+    action: Action
+    why: Phrase
+    """The reason, as a sentence."""
+    diff: str
+    """All changes as a unified diff, with the agent's index; secrets are redacted."""
+    tokens: int = 0
+    """The number of tokens that a session would load less at its start."""
 
 
 class MemoryFinding(Struct, frozen=True):
@@ -103,6 +145,12 @@ class MemoryFinding(Struct, frozen=True):
     """
     claim: CheckedClaim | None = None
     """The statement that is no longer true, if the kind is "stale"; not redacted."""
+    suggestion: Suggestion | None = None
+    state: str = ""
+    """A hash of the memories from which the finding was made, and of its suggestion.
+
+    Empty if the finding is not about memories of a home.
+    """
 
     @property
     def id(self) -> str:
@@ -112,6 +160,34 @@ class MemoryFinding(Struct, frozen=True):
         """
         said = "\0".join((self.kind, *self.paths, *self.evidence))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+class ChangedMemory(Struct, frozen=True):
+    """One file that a decision changed, or would change."""
+
+    path: str
+    command: Literal["create", "delete", "str_replace"]
+    diff: str
+
+
+class Decided(Struct, frozen=True):
+    """The result of a decision."""
+
+    run_id: str = ""
+    """The run that changed the memories; empty if none was changed."""
+    changes: tuple[ChangedMemory, ...] = ()
+    undo: Undo | None = None
+    """Undoes the run; None if there was none."""
+
+
+class _Found(Struct, frozen=True):
+    """A finding with the changes that would settle it."""
+
+    finding: MemoryFinding
+    proposal: Proposal | None = None
+    """The suggested change; None if there is none."""
+    choices: tuple[Proposal | None, Proposal | None] = (None, None)
+    """The changes by which the first or the second memory counts; None if that is impossible."""
 
 
 class FindingReport(Struct, frozen=True):
@@ -144,16 +220,36 @@ def findings_of(
     caps: Caps = _NO_CAPS,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
-    """Return everything in these notes that a person should review, most useful first.
+    """Find everything to review in these notes, most useful first; without suggestions.
 
     `stale`: the statements in the notes that the repository disproves; `noticed`: the pairs of statements
     that models noticed. Findings that a person decides together are adjacent. `caps`: the limits of the agent
     that reads the memories. `check` may raise to stop.
     """
-    found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
-    found += _noticed_by_models(notes, noticed, found)
-    found.sort(key=lambda each: (-each.score, each.kind, each.paths, each.lines))
-    return [replace(each, matter=matter[0].id) for matter in _matters(found) for each in matter]
+    return [each.finding for each in _found_in(notes, stale, noticed, caps, check)]
+
+
+def _found_in(
+    notes: Sequence[RelatedNote],
+    stale: Iterable[CheckedClaim],
+    noticed: Iterable[NoticedPair],
+    caps: Caps,
+    check: Callable[[], None],
+) -> list[_Found]:
+    texts = {note.path: note for note in notes}
+    found = [*_marks(notes, caps, check), *_stale(texts, stale), *_related(notes, check)]
+    found += map(_Found, _noticed_by_models(notes, noticed, [each.finding for each in found]))
+    found.sort(key=lambda each: _order(each.finding))
+    by_finding = {id(each.finding): each for each in found}
+    return [
+        replace(by_finding[id(each)], finding=replace(each, matter=matter[0].id))
+        for matter in _matters([each.finding for each in found])
+        for each in matter
+    ]
+
+
+def _order(finding: MemoryFinding) -> tuple[Any, ...]:
+    return -finding.score, finding.kind, finding.paths, finding.lines
 
 
 def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
@@ -196,11 +292,16 @@ def _places(finding: MemoryFinding) -> list[tuple[str, int]]:
     return [*((path, line) for path, line in pair if line), *((path, 0) for path in whole)]
 
 
-def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:
+def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[_Found]:
     for each in related_notes(notes, check):
         lines = tuple(evidence.line for evidence in each.evidence)
         said = tuple(redact(evidence.text) for evidence in each.evidence)
-        yield MemoryFinding(each.kind, each.paths, lines, said, each.score)
+        finding = MemoryFinding(each.kind, each.paths, lines, said, each.score)
+        choices = each.choices
+        if each.kind in _ALIKE:
+            first, second = each.paths
+            choices = kept(first, second), kept(second, first)
+        yield _Found(finding, each.proposal, choices)
 
 
 def _noticed_by_models(
@@ -222,73 +323,48 @@ def _noticed_by_models(
         yield MemoryFinding(pair.kind, pair.paths, lines, said, _NOTICED[pair.kind], redact(pair.why))
 
 
-def _marks(notes: Sequence[RelatedNote], caps: Caps, check: Callable[[], None]) -> Iterator[MemoryFinding]:
+def _marks(notes: Sequence[RelatedNote], caps: Caps, check: Callable[[], None]) -> Iterator[_Found]:
     for note in notes:
         data = note.text.encode("utf-8", "surrogatepass")[:CHECKED_BYTES]
         is_memory = note.path.startswith(f"{ROOT}/")
         for mark in lint(data, caps if is_memory else _NO_CAPS, rel=note.path, check=check):
             known = _MARKS.get(mark.kind)
             if known is not None:
-                yield MemoryFinding(known[0], (note.path,), (mark.line,), (mark.sentence,), known[1])
+                finding = MemoryFinding(known[0], (note.path,), (mark.line,), (mark.sentence,), known[1])
+                is_cut = mark.kind == "cut" and note.may_edit
+                yield _Found(finding, _with_whole_description(note, caps) if is_cut else None)
 
 
-def _stale(claim: CheckedClaim) -> MemoryFinding:
-    said = f"{claim.token} → {claim.to}" if claim.to else claim.token
-    evidence = (
-        (redact(said), redact(claim.evidence.subject)) if claim.evidence is not None else (redact(said),)
-    )
-    return MemoryFinding("stale", (claim.path,), (claim.line,), evidence, _STALE, claim=claim)
+def _with_whole_description(note: RelatedNote, caps: Caps) -> Proposal | None:
+    try:
+        text = quote_description(note.text, caps.description_prefix_bytes, rules=caps.front_matter)
+    except FrontError:
+        return None
+    return whole_description(note.path, text) if text != note.text else None
 
 
-class FindingService:
-    """The service that finds problems in the memories of one home."""
+def _stale(notes: Mapping[str, RelatedNote], claims: Iterable[CheckedClaim]) -> Iterator[_Found]:
+    claims = list(claims)
+    for claim in claims:
+        said = f"{claim.token} → {claim.to}" if claim.to else claim.token
+        evidence = (
+            (redact(said), redact(claim.evidence.subject)) if claim.evidence is not None else (redact(said),)
+        )
+        finding = MemoryFinding("stale", (claim.path,), (claim.line,), evidence, _STALE, claim=claim)
+        note, proposal = notes.get(claim.path), None
+        if note is not None and note.may_edit:
+            # The same statement in several lines is one finding.
+            same = (claim.path, claim.token, claim.to)
+            text = fixed(note.text, [each for each in claims if (each.path, each.token, each.to) == same])
+            proposal = corrected(note.path, text, claim.token, claim.to) if text != note.text else None
+        yield _Found(finding, proposal)
 
-    def __init__(
-        self,
-        view: Callable[[ScopeContext], MemoryView],
-        claims: Callable[[], ClaimService],
-        dismissed: Callable[[], Sidecar],
-        noticed: Callable[[ScopeContext], Sequence[NoticedPair]],
-        caps: Caps,
-    ) -> None:
-        """Connect the service to a home.
 
-        `view` returns the names of the memories of a context; `claims` returns the service that checks the
-        statements in them; `dismissed` returns the sidecar (small JSON file) with dismissed findings;
-        `noticed` returns the pairs of statements that models noticed in a context. `caps`: the limits of the
-        agent that reads the memories.
-        """
-        self._view = view
-        self._claims = claims
-        self._dismissed = dismissed
-        self._noticed = noticed
-        self._caps = caps
-        self._lock = threading.Lock()
+class Dismissals:
+    """The findings that a person does not want to see again, in a file of Reverie's own."""
 
-    def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
-        """Find the problems to review in the memories and loaded instruction files of `context`.
-
-        `check` may raise to stop.
-        """
-        with self._lock:
-            notes = list(self._notes(context))
-            checked = self._claims().stale(context, check=check)
-            found = findings_of(notes, checked.claims, self._noticed(context), caps=self._caps, check=check)
-            kept = self.without_dismissed(found)
-        dismissed = {each.matter for each in found}.difference(each.matter for each in kept)
-        limits = tuple(filter(None, (checked.problem, *checked.limits)))
-        return FindingReport(tuple(kept), len(notes), len(dismissed), limits)
-
-    def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
-        """Read the current texts of memories, and of files that the agent reads beside them.
-
-        Raises `StoreError` if a path no longer exists among them.
-        """
-        found = {note.path: note.text for note in self._notes(context) if note.path in paths}
-        for path in paths:
-            if path not in found:
-                raise StoreError(f"{path} no longer exists.", next_step="Refresh.", reason="missing")
-        return tuple(found[path] for path in paths)
+    def __init__(self, sidecar: Callable[[], Sidecar]) -> None:
+        self._sidecar = sidecar
 
     def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:
         """Return the findings among `findings` that no person has dismissed."""
@@ -307,7 +383,7 @@ class FindingService:
         self._change(self._dismissed_ids() - set(ids) if ids else set(), ())
 
     def _dismissed_ids(self) -> set[str]:
-        found = self._dismissed().read().data.get("dismissed")
+        found = self._sidecar().read().data.get("dismissed")
         return {each for each in found if isinstance(each, str)} if isinstance(found, list) else set()
 
     def _change(self, wanted: Collection[str], last: Sequence[str]) -> None:
@@ -318,38 +394,202 @@ class FindingService:
             data["dismissed"] = [*known, *more][-_MOST_DISMISSED:]
             return data
 
-        self._dismissed().update(change)
+        self._sidecar().update(change)
 
-    def _notes(self, context: ScopeContext) -> Iterator[RelatedNote]:
+
+class FindingService(Dismissals):
+    """The service that finds problems in the memories of one home."""
+
+    def __init__(
+        self,
+        parts: HomeContainer,
+        view: Callable[[ScopeContext], MemoryView],
+        claims: Callable[[], ClaimService],
+    ) -> None:
+        """Connect the service to a home.
+
+        `view` returns the names of the memories of a context; `claims` the service that checks the claims in
+        them.
+        """
+        self._parts = parts
+        self._view = view
+        self._claims = claims
+        super().__init__(partial(parts.own_sidecar, "findings.json"))
+        self._lock = threading.Lock()
+
+    def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
+        """Find the problems to review in the memories and loaded instruction files of `context`.
+
+        `check` may raise to stop.
+        """
+        with self._lock:
+            overlay, notes, found, limits = self._look(context, check)
+            kept = self.without_dismissed([each.finding for each in found])
+            ids = {each.id for each in kept}
+            texts = {note.path: note.text for note in notes}
+            shown = [_shown(each, overlay, texts) for each in found if each.finding.id in ids]
+        dismissed = {each.finding.matter for each in found}.difference(each.matter for each in kept)
+        return FindingReport(tuple(shown), len(notes), len(dismissed), limits)
+
+    def _look(
+        self, context: ScopeContext, check: Callable[[], None]
+    ) -> tuple[ProposalOverlay | None, list[RelatedNote], list[_Found], tuple[str, ...]]:
+        """Return an overlay for proposals, the notes, the findings, and the limits of the check.
+
+        The overlay is None if no run may change the memories. The limits are sentences about data that was
+        not examined.
+        """
+        parts, overlay = self._parts, None
+        try:
+            overlay = parts.dreams.proposals(context, check)
+        except UserError as error:
+            # The findings can be shown without suggestions.
+            _log.warning("No suggestions can be made: %s", error)
+        notes = list(self._notes(context, overlay))
+        stale = self._claims().stale(context, check=check)
+        limits = tuple(filter(None, (stale.problem, *stale.limits)))
+        found = _found_in(notes, stale.claims, parts.noticed.of(context), parts.home.caps, check)
+        return overlay, notes, found, limits
+
+    def decide(
+        self, context: ScopeContext, finding_id: str, take: Take, state: str, *, dry_run: bool = False
+    ) -> Decided:
+        """Carry out a decision about a finding; return the changes.
+
+        `state`: the `state` of the finding as the person saw it. `dry_run`: only return the changes. Raises
+        `StoreError` if there is no such finding any more or it cannot be decided in this way, `Conflict` if
+        the memories have changed since, `Busy` while another run is at work.
+        """
+        overlay, notes, found, _limits = self._look(context, no_check)
+        known = next((each for each in found if each.finding.id == finding_id), None)
+        if known is None:
+            raise StoreError(
+                f"There is no finding {finding_id}.",
+                cause="Its lines have changed, or it was found in other memories.",
+                next_step="List the findings again.",
+                reason="missing",
+            )
+        finding = _shown(known, overlay, {note.path: note.text for note in notes})
+        if take in ("both", "never"):
+            ids = [each.finding.id for each in found if each.finding.matter == finding.matter]
+            if not dry_run:
+                self.dismiss((finding.id,) if take == "both" else tuple(ids))
+            return Decided()
+        proposal = known.proposal if take == "suggestion" else known.choices[take == "right"]
+        changes = () if proposal is None or overlay is None else overlay.changes(proposal)
+        if proposal is None or not changes:
+            raise StoreError(
+                "Nothing was changed.",
+                cause=_CANNOT[take],
+                next_step="Edit the memories, or choose another decision.",
+                reason="undecidable",
+            )
+        if state != finding.state:
+            raise changed_since(finding.paths[0])
+        changed = tuple(ChangedMemory(each.path, each.command, _diff([each])) for each in changes)
+        if dry_run:
+            return Decided("", changed)
+        result = self._parts.dreams.decide(context, proposal, changes)
+        count = len(result.applied)
+        sentence = f"Undid changes to {some(len(changes), 'file')}."
+        removed = tuple(each.path for each in changes if each.after is None)
+        undo = Undo(context, changes[0].path, (RunReverted(result.run_id),), sentence, count, removed=removed)
+        return Decided(result.run_id, changed, undo)
+
+    def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
+        """Read the current texts of memories, and of files that the agent reads beside them.
+
+        Raises `StoreError` if a path no longer exists among them.
+        """
+        found = {note.path: note.text for note in self._notes(context, None) if note.path in paths}
+        for path in paths:
+            if path not in found:
+                raise StoreError(f"{path} no longer exists.", next_step="Refresh.", reason="missing")
+        return tuple(found[path] for path in paths)
+
+    def mark_shown(self, findings: Sequence[MemoryFinding]) -> None:
+        """Store that a person has seen these findings, so that `shown_state` returns their state."""
+        if not findings:
+            return
+
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            before = data.get("shown")
+            known = before if isinstance(before, dict) else {}
+            more = {each.id: each.state for each in findings}
+            rest = {key: state for key, state in known.items() if key not in more}
+            data["shown"] = dict([*rest.items(), *more.items()][-_MOST_DISMISSED:])
+            return data
+
+        self._sidecar().update(change)
+
+    def shown_state(self, finding_id: str) -> str:
+        """Return the state of a finding as it was shown last; empty if it was not shown."""
+        known = self._sidecar().read().data.get("shown")
+        return str(known.get(finding_id, "")) if isinstance(known, dict) else ""
+
+    def _notes(self, context: ScopeContext, overlay: ProposalOverlay | None) -> Iterator[RelatedNote]:
         view = self._view(context)
         for scope in Scope:
             listing = view.scopes[scope]
             directory = os.fspath(listing.root.directory) if listing.root is not None else ""
             for file in listing.files if directory else ():
-                assert listing.root is not None
+                path = str(memory_path(scope, file.rel))
+                known = None if overlay is None else overlay.notes.get(path)
+                if file.role == "index":
+                    continue
+                if overlay is not None and known is not None:
+                    yield RelatedNote(
+                        path,
+                        known.text,
+                        known.last_write_at or 0,
+                        may_edit=overlay.may_edit(path),
+                        may_delete=overlay.may_edit(path) and not known.protected,
+                    )
+                    continue
                 try:
-                    status, data = read_rel(os.fspath(listing.root.directory), file.rel, CHECKED_BYTES)
+                    _status, data = read_rel(directory, file.rel, CHECKED_BYTES)
                 except OSError:
                     continue  # the listing reports it
-                note = _note(str(memory_path(scope, file.rel)), data, status.st_mtime_ns)
-                if note is not None and file.role != "index":
-                    yield note
+                yield from _note(path, data)
         for companion in view.companions:
             if companion.exists and not companion.unopened:
                 try:
                     data = read_regular(companion.path, CHECKED_BYTES)
-                    at_ns = companion.path.stat().st_mtime_ns
                 except OSError:
                     continue
-                note = _note(str(companion.path), data, at_ns)
-                if note is not None:
-                    yield note
+                yield from _note(str(companion.path), data)
 
 
-def _note(path: str, data: bytes, at_ns: int) -> RelatedNote | None:
-    if b"\0" in data:
-        return None
-    try:
-        return RelatedNote(path, data.decode("utf-8"), at_ns // 1_000_000)
-    except UnicodeDecodeError:
-        return None
+_CANNOT: Mapping[Take, str] = {
+    "suggestion": "There is no suggestion for this finding.",
+    "left": "This finding does not show how the other memory would have to change.",
+    "right": "This finding does not show how the other memory would have to change.",
+}
+
+
+def _note(path: str, data: bytes) -> Iterator[RelatedNote]:
+    """Yield the note in a file; nothing if the file is not text."""
+    with suppress(UnicodeDecodeError):
+        if b"\0" not in data:
+            yield RelatedNote(path, data.decode("utf-8"))
+
+
+def _shown(found: _Found, overlay: ProposalOverlay | None, texts: Mapping[str, str]) -> MemoryFinding:
+    """Return a finding with its suggestion and state; `texts`: the texts of the notes by path."""
+    finding, suggestion = found.finding, None
+    changes = overlay.changes(found.proposal) if overlay is not None and found.proposal is not None else ()
+    if found.proposal is not None and overlay is not None and changes:
+        proposal = found.proposal
+        tokens = overlay.tokens_saved(changes)
+        suggestion = Suggestion(proposal.action, proposal.why, _diff(changes), tokens)
+    digest = hashlib.sha256()
+    for part in (*finding.paths, *(texts[path] for path in finding.paths)):
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    for change in changes:
+        for data in (change.path.encode(), change.before or b"", change.after or b""):
+            digest.update(data + b"\0")
+    return replace(finding, suggestion=suggestion, state=digest.hexdigest()[:20])
+
+
+def _diff(changes: Iterable[FileChange]) -> str:
+    return redact("".join(unified(each.before, each.after, each.path) for each in changes))

@@ -142,13 +142,11 @@ def test_reverie_findings_tells_of_the_notes_in_a_project(tmp_path: Path, home: 
         tmp_path, releases=BODY, releases_updated=newer, other="Something else entirely.\n"
     )
     (one,) = asked(tmp_path, capsys, "--home", str(home), "--project", str(project))
-    assert set(one) == {"kind", "paths", "lines", "evidence", "score", "id", "matter"}
+    assert set(one) == {"id", "kind", "matter", "paths", "lines", "evidence", "score", "saves", "suggestion"}
+    assert (one["saves"], one["suggestion"]) == ({"tokens": 0}, None)
     assert one["kind"] == "successor"
     assert one["paths"] == [".serena/memories/releases.md", ".serena/memories/releases_updated.md"]
     assert asked(tmp_path, capsys, "--home", str(home), "--project", str(project), "--limit", "0") == []
-    assert (
-        asked(tmp_path, capsys, "--home", str(home), "--project", str(project), "--dismiss", one["id"]) == []
-    )
     wrong = main(["--profile", str(tmp_path / "profile"), "findings", "--project", str(tmp_path / "nowhere")])
     assert (wrong, "There is no directory" in capsys.readouterr().err) == (2, True)
 

@@ -38,11 +38,25 @@ from reverie.jobs.consolidate.relations import (
 )
 from reverie.jobs.consolidate.rules.reading import name_words, without_managed
 from reverie.jobs.consolidate.rules.wording import FILLER_NAME_WORDS, FUNCTION_WORDS
+from reverie.jobs.consolidate.suggestions import (
+    Proposal,
+    chosen,
+    closed_line,
+    deletion,
+    done_since,
+    later_value,
+    line_edit,
+    overtaken,
+    renamed,
+    repeats,
+    replaced_since,
+    stated_instead,
+)
 from reverie.memory.listing import no_check
 from reverie.memory.paths import utf16_key
 from reverie.resources import load_table
 from reverie.text.patterns import pattern_of
-from reverie.values import Struct
+from reverie.values import Struct, replace
 
 RelatedKind = Literal["near-duplicate", "successor", "differing", "contradiction", "superseded"]
 
@@ -53,7 +67,14 @@ class RelatedNote(Struct, frozen=True):
     path: str
     text: str
     at_ms: int = 0
-    """When the note was last written, UTC; 0 if unknown."""
+    """When a write of the note was last recorded, UTC; 0 if unknown.
+
+    The time of its file does not count: a checkout, or a copy of the folder, sets a new one.
+    """
+    may_edit: bool = False
+    """Whether a suggestion may change the note."""
+    may_delete: bool = False
+    """Whether a suggestion may delete the note."""
 
 
 class QuotedLine(Struct, frozen=True):
@@ -75,6 +96,10 @@ class RelatedNotes(Struct, frozen=True):
     """A quoted line of each note."""
     score: float
     """The certainty of the finding, 0 to 1."""
+    proposal: Proposal | None = None
+    """The change that would settle it; None if the notes do not show what is right."""
+    choices: tuple[Proposal | None, Proposal | None] = (None, None)
+    """The changes by which the statement of the first or of the second note would count in both of them."""
 
 
 _TABLES = (".csv", ".tsv")
@@ -117,6 +142,7 @@ class _Note:
 
     def __init__(self, note: RelatedNote) -> None:
         self.path, self.text = note.path, without_managed(note.text)
+        self.original, self.may_edit, self.may_delete = note.text, note.may_edit, note.may_delete
         self.name, self.folders = name_words(note.path)
         self.stem = note.path.rpartition("/")[2].rpartition(".")[0]
         self.at = _written_at(note)
@@ -314,7 +340,7 @@ def _products(listed: str) -> re.Pattern[str]:
 
 def _alike(store: _Store) -> Iterator[RelatedNotes]:
     """Yield near-duplicates, successors and notes that differ."""
-    found: list[tuple[float, RelatedKind, _Note, _Note, Relation]] = []
+    found: list[RelatedNotes] = []
     for one, other in (*store.index.related_pairs(), *_copies(store)):
         store.check()
         first, second = store.notes[one], store.notes[other]
@@ -335,19 +361,26 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
             kind: RelatedKind = "successor" if is_version else "near-duplicate"
             if not is_version and relation.differences and relation.kind != "exact":
                 kind = "differing"
-            found.append((max(alike, relation.score), kind, older, newer, relation))
+            score = round(0.3 + 0.6 * min(1.0, max(alike, relation.score)), 4)
+            small = second if relation.small else first
+            proposal = _of_alike(relation, small, older, newer, is_version=is_version)
+            paths, evidence = (older.path, newer.path), _lines_of(relation, older, newer)
+            found.append(RelatedNotes(kind, paths, evidence, score, proposal))
+    yield from _few_of_family(found)
+
+
+def _few_of_family(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
+    """Yield the most certain findings, so that few of them are about one note or one family of notes."""
     taken: Counter[str] = Counter()
     family: dict[str, str] = {}
-    for score, kind, older, newer, relation in sorted(found, key=lambda each: (-each[0], each[2].path)):
-        first_one, first_other = _first_of(family, older.path), _first_of(family, newer.path)
+    for each in sorted(found, key=lambda each: (-each.score, each.paths)):
+        older, newer = each.paths
+        first_one, first_other = _first_of(family, older), _first_of(family, newer)
         # For three notes with the same content, two pairs are enough.
-        if first_one != first_other and max(taken[older.path], taken[newer.path]) < _MOST_OF_ONE:
+        if first_one != first_other and max(taken[older], taken[newer]) < _MOST_OF_ONE:
             family[first_other] = first_one
-            taken.update((older.path, newer.path))
-            evidence = _lines_of(relation, older, newer)
-            yield RelatedNotes(
-                kind, (older.path, newer.path), evidence, round(0.3 + 0.6 * min(1.0, score), 4)
-            )
+            taken.update((older, newer))
+            yield each
 
 
 def _copies(store: _Store) -> Iterator[tuple[int, int]]:
@@ -402,6 +435,48 @@ def _are_siblings(first: _Note, second: _Note) -> bool:
         return True  # two folders with a note of the same name each
     own = first.subject - second.subject, second.subject - first.subject
     return all(own) and bool(first.subject & second.subject) and first.folders == second.folders
+
+
+# The share of an older note, by words, that a newer one must have to be its later version.
+_OVERTAKEN = 0.85
+
+
+def _of_alike(
+    relation: Relation, small: _Note, older: _Note, newer: _Note, *, is_version: bool
+) -> Proposal | None:
+    """Return the proposal for two notes with common content; None if it is unclear which one is right.
+
+    `small`: the one of the two with fewer statements. `is_version`: their names show that `newer` is the
+    later version.
+    """
+    large = newer if small is older else older
+    if relation.is_repetition:
+        # A later note with less may be one from which lines were removed on purpose.
+        is_cut = relation.kind == "contained" and small is newer and _is_later(newer, older)
+        goes, stays = (small, large)
+        if relation.kind == "exact" and not (small.may_delete and _is_better_kept(large, small)):
+            goes, stays = large, small
+        return deletion(goes.path, repeats(goes.path, stays.path)) if goes.may_delete and not is_cut else None
+    is_overtaken = is_version and small is older and relation.score >= _OVERTAKEN
+    if is_overtaken and _is_later(newer, older) and older.may_delete:
+        return deletion(older.path, overtaken(older.path, newer.path))
+    return None
+
+
+def _is_better_kept(one: _Note, other: _Note) -> bool:
+    """Return whether `one` of two notes with the same content is the better one to keep."""
+    versions = _words().versions
+    # One that must stay is kept; else one without a word such as "copy" or "old" in its name.
+    ranks = [
+        (each.may_delete, len(versions.intersection(each.name)), len(each.path), each.path)
+        for each in (one, other)
+    ]
+    return ranks[0] <= ranks[1]
+
+
+def _is_later(newer: _Note, older: _Note) -> bool:
+    """Return whether it is known that `newer` was written later than `older`."""
+    return bool(older.at) and newer.at > older.at
 
 
 def _lines_of(relation: Relation, older: _Note, newer: _Note) -> tuple[QuotedLine, ...]:
@@ -487,10 +562,33 @@ def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
             older, newer, _ = _in_order(store.notes[one.note], store.notes[other.note])
             pair = (older.path, newer.path)
             if score and (pair not in best or best[pair].score < score):
-                line_of = {each.fact.path: each.fact.line for each in (one, other)}
-                evidence = tuple(_evidence(note, line_of[note.path]) for note in (older, newer))
-                best[pair] = RelatedNotes("contradiction", pair, evidence, round(score, 4))
+                stated = {each.fact.path: each.fact for each in (one, other)}
+                then, now = stated[older.path], stated[newer.path]
+                evidence = _evidence(older, then.line), _evidence(newer, now.line)
+                choices = _taken_over(older, then, newer, now)
+                proposal = _of_later(choices, older, newer)
+                best[pair] = RelatedNotes("contradiction", pair, evidence, round(score, 4), proposal, choices)
     yield from best.values()
+
+
+def _taken_over(older: _Note, then: Fact, newer: _Note, now: Fact) -> tuple[Proposal | None, Proposal | None]:
+    """Return the proposals to replace `now` by `then` in the newer note, and `then` by `now` in the older.
+
+    None in place of one that is impossible.
+    """
+    left = stated_instead(newer.path, newer.original, now, then.text, chosen(older.path, newer.path))
+    right = stated_instead(older.path, older.original, then, now.text, chosen(newer.path, older.path))
+    return left if newer.may_edit else None, right if older.may_edit else None
+
+
+def _of_later(
+    choices: tuple[Proposal | None, Proposal | None], older: _Note, newer: _Note
+) -> Proposal | None:
+    """Return the choice of the newer note as a suggestion; None if it is not known which one is newer."""
+    _left, right = choices
+    if right is None or not _is_later(newer, older):
+        return None
+    return replace(right, why=later_value(older.path, newer.path))
 
 
 # A task describes something that is done once.
@@ -783,10 +881,20 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
                 score = 0.6 + 0.15 * bool(change.instead) + 0.2 * store.index.similarity(number, other)
                 if pair not in best or best[pair].score < score:
                     evidence = (_evidence(store.notes[other], fact.line), _evidence(note, change.line))
-                    best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4))
+                    proposal = _of_replaced(store.notes[other], fact, note, change)
+                    best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4), proposal)
     yield from best.values()
     yield from _done(store)
     yield from _steps(store)
+
+
+def _of_replaced(older: _Note, fact: Fact, newer: _Note, change: _WentAway) -> Proposal | None:
+    """Return the proposal to name the replacement of a thing in an older note; None if there is none."""
+    if not change.instead or not older.may_edit or not _is_later(newer, older):
+        return None
+    after = renamed(fact.text, change.gone, change.instead)
+    why = replaced_since(newer.path, change.gone, change.instead)
+    return stated_instead(older.path, older.original, fact, after, why) if after else None
 
 
 def _changes(note: _Note) -> Iterator[_WentAway]:
@@ -876,7 +984,15 @@ def _done(store: _Store) -> Iterator[RelatedNotes]:
                 told.add(pair)
                 opened = note.text.count("\n", 0, match.start("task")) + 1
                 evidence = (_evidence(note, opened), _evidence(other, line))
-                yield RelatedNotes("superseded", pair, evidence, 0.8)
+                yield RelatedNotes("superseded", pair, evidence, 0.8, _of_done(note, opened, other))
+
+
+def _of_done(older: _Note, line: int, newer: _Note) -> Proposal | None:
+    """Return the proposal to mark the open task or step in a line of the older note as done."""
+    after = closed_line(older.original.split("\n")[line - 1].rstrip("\r"))
+    if not after or not older.may_edit:
+        return None
+    return line_edit(older.path, older.original, line, after, done_since(newer.path))
 
 
 def _task(text: str) -> str:
@@ -927,7 +1043,8 @@ def _steps(store: _Store) -> Iterator[RelatedNotes]:
             pair, score = (older.path, newer.path), 0.6 + 0.2 * min(1.0, alike)
             if pair not in best or best[pair].score < score:
                 evidence = (_evidence(older, ahead.line), _evidence(newer, behind.line))
-                best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4))
+                proposal = _of_done(older, ahead.line, newer)
+                best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4), proposal)
     yield from _few_of_each(best.values())
 
 

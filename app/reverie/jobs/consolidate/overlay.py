@@ -48,7 +48,7 @@ from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage, written
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
 from reverie.runs.retention import folded_words
-from reverie.values import Struct, as_dict
+from reverie.values import Struct, as_dict, replace
 
 MOST_OF_ONE_RUN = 200
 """The largest number of pairs that one run may point out."""
@@ -599,17 +599,20 @@ class DreamOverlay:
         ]
 
     def usage_delta(
-        self, ops: Sequence[Mapping[str, Any]], *, now: int
+        self, ops: Sequence[Mapping[str, Any]], *, now: int, heir: str = ""
     ) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
         """Return the usage entries that the applied operations change, before and after, by usage key.
 
-        A usage entry has the pin and use count of a memory. A write by a run does not count as a use, because
-        the agent loads the most used memories.
+        A write by a run does not count as a use, because the agent loads the most used memories. `heir`: the
+        memory that is pinned afterwards if a deleted one was; empty for none.
         """
         after: dict[str, MemoryUsage | None] = dict(self._usage)
         for op in ops:
             if op["applied"] or op.get("note") == DRY_RUN_NOTE:
                 self._count(after, op, now)
+        was_pinned = any(usage.pinned and after[key] is None for key, usage in self._usage.items())
+        if heir and was_pinned and (key := self._key(parse_memory_path(heir))) is not None:
+            after[key] = replace(after.get(key) or MemoryUsage(), pinned=True)
         touched = {key for key in after if after[key] != self._usage.get(key)}
         return {key: self._usage.get(key) for key in touched}, {key: after[key] for key in touched}
 

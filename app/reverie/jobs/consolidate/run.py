@@ -33,9 +33,13 @@ from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.card import StaleStatements, report_card
 from reverie.jobs.consolidate.coverage import CoverageLog, Trigger
+from reverie.jobs.consolidate.decision import ProposalOverlay, decide
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.overlay import DreamOverlay, NoticedPair
+from reverie.jobs.consolidate.suggestions import Proposal
 from reverie.jobs.model_work import costs_of
+from reverie.memory.listing import no_check
+from reverie.memory.scope_files import FileChange
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
 from reverie.runs.card import ReportCard
@@ -628,6 +632,24 @@ class DreamService:
         request = replace(request, context=request.context.for_dreams())
         job = DreamJob(self._parts, request, engine)
         return asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go())
+
+    def proposals(
+        self, context: ScopeContext, check: Callable[[], None] = no_check
+    ) -> ProposalOverlay | None:
+        """Return an overlay for trying proposals; None if the agent changes its memories only itself.
+
+        `check` is called for each memory and may raise to stop.
+        """
+        if not self._parts.home.consolidates:
+            return None
+        return ProposalOverlay(self._parts.home, context, self._parts.usage, check)
+
+    def decide(self, context: ScopeContext, proposal: Proposal, expected: Sequence[FileChange]) -> RunResult:
+        """Carry out a person's decision as a run, and return its result; see `decision.decide`.
+
+        `expected`: all changes that the person has seen.
+        """
+        return decide(self._parts, self._parts.agent_locks.hold, context, proposal, expected)
 
     def require_writable(self, trigger: Trigger) -> None:
         """Raise `ReadOnlyStore`, and report it in Activity, if the global memory is read-only."""

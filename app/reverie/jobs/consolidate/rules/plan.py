@@ -201,7 +201,7 @@ class _Planner:
                 to = f"“{claims[0].token}” is now “{claims[0].to}”"
                 more = f", and {_count(len(claims) - 1, '{} more path', '{} more paths')}"
                 reason = f"In {_short(path)} {to}{more if len(claims) > 1 else ''}."
-                self._propose("moved", reason, (_edit(path, before, text),), {path: text})
+                self._propose("moved", reason, (edit_operation(path, before, text),), {path: text})
 
     def harvest(self) -> None:
         """Plan to delete inboxes, files of new memories, if other notes contain all of their candidates."""
@@ -237,7 +237,9 @@ class _Planner:
             if text is not None:
                 reason = f"The description of {_short(path)} is {'repaired' if had_block else 'written'}."
                 # Descriptions change no statement of a note, so they do not count against the budget.
-                self._propose("description", reason, (_edit(path, note.text, text),), {path: text}, cost=0)
+                self._propose(
+                    "description", reason, (edit_operation(path, note.text, text),), {path: text}, cost=0
+                )
 
     def tidy(self) -> None:
         """Plan to remove trailing white space."""
@@ -246,7 +248,7 @@ class _Planner:
             text = without_noise(note.text) if self._is_editable(path) else None
             if text is not None:
                 reason = f"Trailing whitespace in {_short(path)} is removed."
-                self._propose("noise", reason, (_edit(path, note.text, text),), {path: text})
+                self._propose("noise", reason, (edit_operation(path, note.text, text),), {path: text})
 
     def _by_scope(self) -> list[list[str]]:
         scopes: dict[str, list[str]] = defaultdict(list)
@@ -330,7 +332,7 @@ class _Planner:
                 continue
             if folded_body(after) not in (self._compared_text(stays).body, self._compared_text(goes).body):
                 continue  # Something would be repeated, such as a block of code with another language.
-            edits = () if after == before else (_edit(stays, before, after),)
+            edits = () if after == before else (edit_operation(stays, before, after),)
             why = "both have the same text" if kind == "exact" else "one of them has all of the other"
             reason = f"{_short(goes)} is merged into {_short(stays)}, because {why}."
             self._propose(kind, reason, (*edits, _delete(goes)), {stays: after, goes: None})
@@ -418,8 +420,8 @@ def _delete(path: str) -> Operation:
     return Operation("delete", path, {})
 
 
-def _edit(path: str, before: str, after: str) -> Operation:
-    """Return the command that changes the text of a note from `before` to `after`.
+def edit_operation(path: str, before: str, after: str) -> Operation:
+    """Return the command that changes `before` to `after`.
 
     Text that is only added at the beginning is inserted. Otherwise the whole text is replaced; this fails if
     another program has changed the text.

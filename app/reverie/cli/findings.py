@@ -1,0 +1,250 @@
+"""The commands `findings`, which lists places in memories that may need attention, and `decide` about one.
+
+`findings` records which findings it has printed, and `decide` refuses to change memories that are no longer
+those of the finding as it was printed.
+
+Threading: the main thread. Failure: `UserError`, which the command line prints.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.scopes import ScopeContext
+from reverie.claims.apart import ProjectClaims
+from reverie.cli.answers import (
+    DONE,
+    FAILED,
+    WRONG_USAGE,
+    is_terminal,
+    print_json,
+    print_text,
+    printable,
+    trouble,
+)
+from reverie.cli.homes import every_home
+from reverie.cli.main import Invocation
+from reverie.compose import open_parts
+from reverie.errors import Ambiguous, StoreError, Unavailable, UserError
+from reverie.files.directory import is_directory
+from reverie.files.sidecar import Sidecar
+from reverie.jobs.consolidate.findings import RelatedNote
+from reverie.services.container import asked_context, shown_contexts
+from reverie.services.findings import (
+    Decided,
+    Dismissals,
+    FindingReport,
+    FindingService,
+    MemoryFinding,
+    findings_of,
+    matters_in,
+)
+from reverie.services.workbench import Workbench
+from reverie.text.summaries import some
+from reverie.values import Struct, columns
+
+
+class _Source(Struct, frozen=True):
+    """A place in which findings are looked for, with those that were found there."""
+
+    report: FindingReport
+    service: FindingService | None = None
+    """The service of a home; None for the notes in a project directory."""
+    context: ScopeContext | None = None
+
+
+def findings(session: Invocation) -> int:
+    """Print findings: places in the memories of a project, or of all homes, that may need attention.
+
+    JSON: a list, best first, with one object per finding: `{id, kind, matter, paths, lines, evidence, score,
+    saves: {tokens}, suggestion}`, and `why` if a model noticed it. `suggestion` is `{action, why, diff}` or
+    null. Findings that share a line form one matter: they follow the best of them and have the same `matter`.
+    With `--project`, the notes in the project are checked, and the memories about it in the agents' homes.
+    The number of findings does not affect the exit code.
+    """
+    project = _project(session)
+    if project is not None and not is_directory(project):
+        trouble(f"There is no directory {project}.")
+        return WRONG_USAGE
+    sources, errors = _sources(session, project)
+    shown = _print_findings(session, [source.report for source in sources])
+    for source in sources:
+        if source.service is not None:
+            source.service.mark_shown([each for each in source.report.findings if each in shown])
+    for problem in map(str, errors):
+        trouble(problem)
+    return FAILED if errors else DONE
+
+
+def decide(session: Invocation) -> int:
+    """Carry out a decision about a finding, and print the changes; return the exit code.
+
+    JSON: `{run, changes: [{path, command, diff}]}`; `run` is null if no memory was changed. Raises
+    `StoreError` if there is no such finding, `Ambiguous` if it is in several memories.
+    """
+    project, wanted = _project(session), session.arguments.finding
+    sources, errors = _sources(session, project)
+    held = [(source, each) for source in sources for each in source.report.findings if each.id == wanted]
+    for problem in map(str, errors):
+        trouble(problem)
+    if not held:
+        raise StoreError(
+            f"There is no finding {printable(wanted)}.",
+            cause="Its lines have changed, it was dismissed, or it is about another project.",
+            next_step="List the findings again with `reverie findings`.",
+            reason="missing",
+        )
+    if len({each.state for _source, each in held}) > 1:
+        contexts = (source.context for source, _each in held)
+        raise Ambiguous(
+            f"Finding {wanted} is in several memories.",
+            choices=tuple(sorted({str(each.project_path) for each in contexts if each is not None})),
+            next_step="Name the project with --project, or the home with --home.",
+        )
+    decided = _decided(session, *held[0])
+    if session.as_json:
+        changes = [columns(each, "path command diff") for each in decided.changes]
+        print_json({"run": decided.run_id or None, "changes": changes})
+        return DONE
+    if decided.changes:
+        text = "".join(each.diff for each in decided.changes).rstrip("\n")
+        # A terminal must not obey control sequences in a memory.
+        print_text(printable(text.expandtabs()) if is_terminal() else text)
+    print_text(_outcome(session, decided))
+    return DONE
+
+
+def _decided(session: Invocation, source: _Source, finding: MemoryFinding) -> Decided:
+    take, dry_run = session.arguments.take, session.arguments.dry_run
+    if source.service is not None and source.context is not None:
+        state = source.service.shown_state(finding.id)
+        return source.service.decide(source.context, finding.id, take, state, dry_run=dry_run)
+    if take not in ("both", "never"):
+        raise Unavailable(
+            "Nothing was changed.",
+            cause=f"{finding.paths[0]} is a file of the project, and not in the home of an agent.",
+            next_step="Edit the file.",
+        )
+    if not dry_run:
+        matter = [each.id for each in source.report.findings if each.matter == finding.matter]
+        _of_projects(session).dismiss((finding.id,) if take == "both" else tuple(matter))
+    return Decided()
+
+
+def _outcome(session: Invocation, decided: Decided) -> str:
+    if decided.run_id:
+        return f"Changed {some(len(decided.changes), 'file')}. Undo: `reverie revert {decided.run_id}`."
+    if session.arguments.dry_run:
+        return "Nothing was changed, because this is a dry run."
+    return "This finding will not be shown again."
+
+
+def _project(session: Invocation) -> Path | None:
+    given = getattr(session.arguments, "project", None)
+    return Path(os.path.abspath(given)) if given else None  # noqa: PTH100 - as typed: a link stays one
+
+
+def _sources(session: Invocation, project: Path | None) -> tuple[list[_Source], list[UserError]]:
+    """Look for findings in the project, or in all homes; return them, and the errors of homes that failed."""
+    sources = [_in_project(session, project)] if project is not None else []
+    asked = every_home(session)
+    errors = [*asked.problems]
+    for root in asked.roots:
+        try:
+            parts = open_parts(root, session.profile, session.clock)
+            session.opened(parts)
+            workbench = Workbench(parts)
+            service = workbench.worth_a_look
+            contexts = _contexts(workbench, project)
+            sources += [_Source(service.find(context), service, context) for context in contexts]
+        except UserError as error:
+            errors.append(error)
+    return sources, errors
+
+
+def _in_project(session: Invocation, project: Path) -> _Source:
+    """Return the findings about the notes in the project directory itself.
+
+    No write of these notes is recorded, so that it is unknown which of them is newer, unless they tell.
+    """
+    claims = ProjectClaims(project)
+    claims.look()
+    checked = claims.notes()
+    found = findings_of([RelatedNote(note.path, note.text) for note in checked], claims.check(checked).stale)
+    kept = tuple(_of_projects(session).without_dismissed(found))
+    return _Source(
+        FindingReport(
+            kept, len(checked), len({each.matter for each in found}) - len({each.matter for each in kept})
+        )
+    )
+
+
+def _of_projects(session: Invocation) -> Dismissals:
+    """Return the dismissed findings about notes in project directories."""
+    profile = session.profile
+    file = profile.own_sidecars("projects") / "findings.json"
+
+    def sidecar() -> Sidecar:
+        profile.ensure(file.parent)
+        return Sidecar(file, lock_dir=profile.locks, clock=session.clock)
+
+    return Dismissals(sidecar)
+
+
+def _contexts(workbench: Workbench, project: Path | None) -> Iterator[ScopeContext]:
+    home = workbench.parts.home
+    contents = home.contents()
+    if project is not None:
+        known = {str(project), os.path.realpath(project)}
+        named = next((each.path for each in contents.projects if each.path in known), None)
+        if named is not None:
+            yield asked_context(home, project_path=named, project_given=True)
+        return
+    shown = dict.fromkeys(context for _key, context in shown_contexts(workbench.parts, contents))
+    yield from shown or (home.context(project_path=None, project_given=True),)
+
+
+def _print_findings(session: Invocation, reports: list[FindingReport]) -> list[MemoryFinding]:
+    """Print the findings of all reports, best first, at most `--limit`; return them."""
+    by_id = {each.id: each for report in reports for each in report.findings}
+    matters = matters_in(by_id.values())
+    matters.sort(key=lambda matter: (-matter[0].score, matter[0].kind, matter[0].paths))
+    found = [each for matter in matters for each in matter][: session.arguments.limit]
+    if session.as_json:
+        print_json([_finding_json(each) for each in found])
+        return found
+    shown = set[str]()
+    for each in found:
+        also = "also " if each.matter in shown else ""
+        shown.add(each.matter)
+        print_text(printable(f"{also}{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
+        for line, evidence in zip(each.lines, each.evidence, strict=False):
+            print_text(printable(f"    {line}: {evidence}" if line else f"    {evidence}"))
+        if each.why:
+            print_text(printable(f"    {each.why}"))
+        if each.suggestion is not None:
+            print_text(printable(f"    Suggestion: {each.suggestion.action}. {each.suggestion.why}"))
+    notes, dismissed = sum(each.notes for each in reports), sum(each.dismissed for each in reports)
+    words = some(len(found), "finding")
+    if len(shown) < len(found):
+        words += f" about {some(len(shown), 'matter')}"
+    words += f" in {some(notes, 'memory')}"
+    print_text(words + (f", {dismissed:,} dismissed." if dismissed else "."))
+    return found
+
+
+def _finding_json(finding: MemoryFinding) -> dict[str, Any]:
+    suggestion = finding.suggestion
+    return {
+        **columns(finding, "id kind matter"),
+        "paths": list(finding.paths),
+        "lines": list(finding.lines),
+        "evidence": list(finding.evidence),
+        "score": finding.score,
+        "saves": {"tokens": 0 if suggestion is None else suggestion.tokens},
+        "suggestion": None if suggestion is None else columns(suggestion, "action why diff"),
+        **({"why": finding.why} if finding.why else {}),
+    }
