@@ -72,9 +72,10 @@ log = logging.getLogger("reverie.engine")
 
 
 def sweep(session: Invocation) -> int:
-    """Consolidate the idle workspaces of a home, as a sweep does at launch; return the exit code.
+    """Consolidate the workspaces of a home that are idle, as the background services do at launch.
 
-    With `--dry-run`, only print the workspaces that would be consolidated, in their order.
+    Returns the exit code. With `--dry-run`, only print the workspaces that would be consolidated, in their
+    order.
     """
     parts = the_home(session)
     if session.arguments.dry_run:

@@ -115,11 +115,11 @@ class ClaimService:
         written: Callable[[], Sidecar],
         silent_s: float = SILENT_S,
     ) -> None:
-        """Connect the service to the memories, the history and the sidecar of a home.
+        """Connect the service to the memories and the history of a home.
 
         `view` returns the names of the memories of a context; `timeline` returns the service that reads their
-        history; `apply` makes several changes as one; `written` returns the file with the times at which the
-        lines of stale claims were written. `silent_s`: the seconds without a sign of life after which the
+        history; `apply` makes several changes as one; `written` returns the JSON file with the times at which
+        the lines of stale claims were written. `silent_s`: the seconds without a sign of life after which the
         process that reads a repository is killed.
         """
         self._view = view
@@ -317,7 +317,7 @@ class ClaimService:
 
 
 def _key(context: ScopeContext, path: str) -> str:
-    """Return the key of a memory in the sidecar, a hash that reveals neither its name nor its text."""
+    """Return the key of a memory in the stored times, a hash that reveals neither its name nor its text."""
     return _hash(f"{context.project_path}\0{context.workspace_id}\0{path}")
 
 

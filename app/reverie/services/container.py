@@ -139,14 +139,14 @@ class HomeContainer:
 
     @property
     def coverage_file(self) -> Path:
-        """The file with the coverage records: the agent's own, or Reverie's if the agent has none."""
+        """The file that records the last consolidations: the agent's own, or Reverie's if it has none."""
         kept = self.home.sidecars
         own = self.profile.own_sidecars(self.home_id) / "memory-consolidation.json"
         return own if kept is None else kept.coverage
 
     @cached_property
     def write_guard(self) -> WriteGuard:
-        """The guard that decides which stores of this home may be written."""
+        """The object that decides which stores (directories of memories) of this home may be written."""
         file = self.profile.own_sidecars(self.home_id) / PERMISSIONS
         return WriteGuard(
             self.home,

@@ -433,7 +433,10 @@ class HostSession:
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
-    """Return the last ended turn and the last compaction among `events`, which occurred without a host."""
+    """Return the last ended turn and the last compaction (summary of a conversation) in `events`.
+
+    The others need no runs of their own, because they occurred while no process hosted the home.
+    """
     newest: dict[str, TailEvent] = {}
     for event in events:
         newest["end" if event.kind in _ENDS else event.kind] = event

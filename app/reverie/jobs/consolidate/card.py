@@ -68,10 +68,12 @@ def report_card(
     stale: Sequence[CheckedClaim] = (),
     check: Callable[[], None] = lambda: None,
 ) -> ReportCard:
-    """Return the card of a change; `before` and `after` are all texts that an agent has, by memory path.
+    """Return the report card of a change of memories: which facts were lost, changed, kept or invented.
 
-    `final` are the texts with updated indexes and links; links and sizes are computed from these. `stale` are
-    the statements that were no longer true before; correcting one does not count as a change of meaning.
+    `before` and `after` are all texts that an agent has, by memory path. `final` are the texts with updated
+    indexes and links; links and sizes are computed from these; None: `after`. `loaded` returns the texts that
+    a session loads at its start. `stale` are the statements that were no longer true before; correcting one
+    does not count as a change of meaning. `check` may raise to stop.
     """
     final = after if final is None else final
     touched = [path for path in {**before, **after} if before.get(path) != after.get(path)]

@@ -73,7 +73,10 @@ class UsageModel(_Loose):
 
 
 class RecordModel(_Loose):
-    """A coverage record (formats/mux.md section 9); times are UTC ms."""
+    """A coverage record: when a workspace or project was last consolidated, and what that run changed.
+
+    The format is that of formats/mux.md section 9; times are UTC ms.
+    """
 
     last_run_at: float | int = Field(alias="lastRunAt")
     trigger: Trigger
@@ -106,7 +109,10 @@ _NO_COMPLETION = CompletionModel(
 
 
 class HarvestModel(_Loose):
-    """The record of one harvest, stored under the compaction that it read (formats/mux.md section 9)."""
+    """The record of one harvest, which collects memories from a conversation that the agent compacted.
+
+    It is stored under the key of the compaction (formats/mux.md section 9).
+    """
 
     status: Literal["pending", "completed", "failed"]
     started_at: float | int = Field(alias="startedAt")
@@ -159,12 +165,15 @@ class Status(Struct, frozen=True):
 
 
 def is_record(value: Any) -> bool:
-    """Return True if the agent's loader would accept `value` as a coverage record."""
+    """Return True if the agent would accept `value` as a coverage record (of a last consolidation)."""
     return _accepts(RecordModel, value)
 
 
 def read_coverage(raw: Mapping[str, Any]) -> Coverage:
-    """Return the valid records in the data of a coverage sidecar; a missing bucket counts as empty."""
+    """Return the valid records in the data of a coverage sidecar, the file that has them in buckets.
+
+    A bucket is a JSON object with the records of one kind; a missing one counts as empty.
+    """
     problems: list[str] = []
     workspaces = _good(raw, "workspaces", RecordModel, problems)
     projects = _good(raw, "projects", RecordModel, problems)
@@ -200,10 +209,10 @@ def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
 
 
 def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
-    """Return a harvest record as people should see it.
+    """Return a harvest record as people should see it; `now` is UTC ms.
 
-    A harvest that has been pending for over 5 minutes with no attempts left is shown as a failure that
-    ended `now`, with the record's error or a default error.
+    A harvest that has been pending for over 5 minutes with no attempts left is shown as a failure that ended
+    `now`, with the record's error or a default error.
     """
     stale = record["status"] == "pending" and now - record["startedAt"] > STALE_PENDING_MS
     if stale and record["attemptCount"] >= HARVEST_ATTEMPTS:
@@ -222,9 +231,10 @@ def is_harvest(value: Any) -> bool:
 def with_record(
     raw: dict[str, Any], record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None
 ) -> dict[str, Any]:
-    """Add a coverage record to a sidecar, for its workspace and its project; return the sidecar.
+    """Add the record of a consolidation to `raw`, the data of a coverage sidecar; return the data.
 
-    An id that is None gets no record. Raises `ValueError` for a record that the agent's loader would refuse.
+    The record is added for its workspace and its project; an id that is None gets no record. Raises
+    `ValueError` for a record that the agent's loader would refuse.
     """
     if not is_record(record):
         raise ValueError("a coverage record that the agent's loader would refuse")
@@ -236,7 +246,11 @@ def with_record(
 
 
 def tidied(raw: dict[str, Any]) -> dict[str, Any]:
-    """Add missing buckets to a sidecar and keep the newest 20 harvests per workspace, as the agent does."""
+    """Bring `raw`, the data of a coverage sidecar, into the form that the agent writes; return it.
+
+    Missing buckets (objects with the records of one kind) are added, and only the newest 20 harvests of each
+    workspace are kept.
+    """
     for name in ("workspaces", "projects", "harvestsByWorkspace"):
         raw.setdefault(name, {})
     harvests = as_object(raw["harvestsByWorkspace"])
@@ -246,7 +260,7 @@ def tidied(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def pruned_harvests(bucket: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the newest 20 harvest records of one workspace, in their order on disk.
+    """Return the newest 20 of the harvest records `bucket` of one workspace, in their order on disk.
 
     Records that cannot be read are kept in addition.
     """
@@ -259,7 +273,10 @@ def pruned_harvests(bucket: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
-    """Remove from `raw` the records that the agent's loader cannot read, and return them by bucket."""
+    """Remove from the data `raw` of a coverage sidecar the records that the agent's loader cannot read.
+
+    Returns the removed records by bucket (the kind of records).
+    """
     rejected: dict[str, Any] = {}
     for name in ("workspaces", "projects"):
         bucket = raw.get(name)
@@ -274,7 +291,7 @@ def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Saved(Struct, frozen=True):
-    """A record that was saved, with the time of the save."""
+    """A coverage record (of a consolidation) that Reverie has saved, with the time of the save."""
 
     record: Mapping[str, Any]
     workspace_id: str | None
@@ -283,7 +300,10 @@ class _Saved(Struct, frozen=True):
     """The time of the save in monotonic seconds."""
 
     def into(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Add the record to a sidecar wherever the present record is missing or older; return the sidecar."""
+        """Add this record to `raw`, the data of a coverage sidecar; return the data.
+
+        It is added wherever the present record is missing or older.
+        """
         for name, key in (("workspaces", self.workspace_id), ("projects", self.project_path)):
             present = _bucket(raw, name).get(key) if key is not None else None
             last = present["lastRunAt"] if isinstance(present, dict) and is_record(present) else 0
@@ -305,7 +325,7 @@ class CoverageLog:
         self._saved: list[_Saved] = []
 
     def load(self) -> Coverage:
-        """Return the valid records.
+        """Return the valid records of consolidations and harvests.
 
         Raises `Unavailable` if the file cannot be read now; damage is reported in `problems`, not raised.
         """
@@ -316,7 +336,7 @@ class CoverageLog:
         return coverage
 
     def save(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> None:
-        """Save a coverage record for a workspace and a project in one atomic read-modify-write.
+        """Save the record of a consolidation for a workspace and a project in one atomic change of the file.
 
         `workspace_id`, `project_path`: None if the run had none.
         """
@@ -350,7 +370,7 @@ class CoverageLog:
         return any(each is None or each["lastRunAt"] < saved.record["lastRunAt"] for each in found)
 
     def change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Change the whole sidecar in one atomic read-modify-write.
+        """Change the data of the whole sidecar by `change`, in one atomic read-modify-write.
 
         Records that the agent's loader cannot read are moved to the file of rejected records first.
         """
@@ -364,9 +384,9 @@ class CoverageLog:
         self._sidecar.update(cleaned)
 
     def holds(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> bool:
-        """Return True if the sidecar has exactly this record for the workspace (without one, the project).
+        """Return True if the sidecar has exactly this record, so that the run has passed its commit point.
 
-        The run has then passed its commit point. `project_path` counts only if `workspace_id` is None.
+        The record is searched under the workspace or, if `workspace_id` is None, under the project.
         """
         raw = self._sidecar.read().data
         name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)
@@ -385,7 +405,7 @@ class CoverageLog:
 
 
 def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a bucket of the sidecar, replaced by an empty one if it is missing or not an object."""
+    """Return the object `name` in the data of a sidecar; if it is missing or no object, add an empty one."""
     bucket = raw.get(name)
     if not isinstance(bucket, dict):
         bucket = raw[name] = {}
@@ -427,9 +447,9 @@ _ERROR_CHARS = 500
 
 
 def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
-    """Return the reason why a compaction cannot be harvested now; None if it can.
+    """Return the reason why a compacted conversation cannot be harvested now; None if it can.
 
-    `record` is the harvest record of the compaction, None if it was never harvested. `now`: UTC ms.
+    `record` is the record of its harvest, None if it was never harvested. `now`: UTC ms.
     """
     if record is None:
         return None
@@ -502,18 +522,24 @@ def failed(record: Mapping[str, Any], *, now: int, error: str) -> dict[str, Any]
 
 
 class HarvestLog:
-    """The harvest records of one home, in its coverage sidecar."""
+    """The records of the harvests of one home, in its coverage sidecar.
+
+    A harvest collects memories from a conversation that the agent compacted, that is, replaced by a summary.
+    """
 
     def __init__(self, coverage: CoverageLog, clock: Clock) -> None:
         self._coverage = coverage
         self._clock = clock
 
     def record(self, workspace_id: str, boundary_key: str) -> Mapping[str, Any] | None:
-        """Return the harvest record of the compaction `boundary_key`; None if the sidecar has none."""
+        """Return the record of the harvest of one compaction; None if there is none.
+
+        `boundary_key`: the key of the compaction, at which the agent replaced a conversation by a summary.
+        """
         return self._coverage.load().harvests.get(workspace_id, {}).get(boundary_key)
 
     def due(self) -> tuple[tuple[str, str], ...]:
-        """Return `(workspace id, boundary key)` of each harvest to attempt again, oldest first.
+        """Return each harvest to attempt again, oldest first, as (workspace id, key of the compaction).
 
         These are harvests that failed or were abandoned, and have attempts left.
         """
@@ -533,10 +559,11 @@ class HarvestLog:
         *,
         after: Mapping[str, Any] | Literal["any"] | None = "any",
     ) -> bool:
-        """Save a harvest record in one atomic read-modify-write, and prune to the newest 20.
+        """Save the record of a harvest in one atomic change of the sidecar; keep only the newest 20.
 
         `after` is the record that this one replaces. If the sidecar holds another one by now, nothing is
-        changed and False is returned: this process was suspended, and another harvest came first.
+        changed and False is returned: this process was suspended, and another harvest came first. "any":
+        replace any record.
         """
         if not is_harvest(record):
             raise ValueError("a harvest record that the agent's loader would refuse")

@@ -86,7 +86,11 @@ class RulesEngine:
         progress: Callable[[Progress], None],
         faults: Sequence[str] = (),
     ) -> str:
-        """Plan changes for the notes, request them from the guard, and return the summary line."""
+        """Plan changes of the notes by rules, request them from `guard`, and return the summary line.
+
+        The guard checks each change and carries it out in `overlay`, a copy of the memories. For the other
+        arguments see `Engine.dream`.
+        """
         progress(Progress("reading"))
         notes = overlay.notes(limits.check)
         progress(Progress("planning", 0, len(notes)))
@@ -105,7 +109,7 @@ class RulesEngine:
 
     @staticmethod
     def _issue(overlay: DreamOverlay, guard: Guard, group: PlannedGroup) -> None:
-        """Request the operations of one group; undo all of them if one fails."""
+        """Request the operations of one group from `guard`; undo all of them in `overlay` if one fails."""
         savepoint, position = overlay.savepoint(), len(guard.ops)
         for operation in group.operations:
             request = {"command": operation.command, "path": operation.path, **operation.arguments}
@@ -155,7 +159,7 @@ def system_prompt(instructions: str, rails: Rails, trigger: Trigger, caps: Caps,
 
 
 def rails_text(rails: Rails, caps: Caps) -> str:
-    """Return the limits that the guard enforces, as text for the prompt."""
+    """Return the limits of a run (its rails) as text for the prompt, so that the model knows them."""
     lines = [
         "Limits of this run, which the tool enforces:",
         f"- Scopes you may read and change: {', '.join(scope_names(rails))}.",
@@ -175,7 +179,10 @@ def rails_text(rails: Rails, caps: Caps) -> str:
 
 
 def scope_names(rails: Rails) -> list[str]:
-    """Return the paths of the scopes that the rails allow, for a model to use, narrowest scope first."""
+    """Return the memory paths of the scopes that the limits of a run allow, narrowest scope first.
+
+    Scopes are the workspace, the project and the global memory. The paths are for a model to use.
+    """
     order = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
     return [f"/memories/{scope.value}/" for scope in order if scope in rails.scopes]
 
@@ -281,7 +288,7 @@ class ModelEngine(ModelWork):
 
 
 def memory_tool_spec(guard: Guard) -> ToolSpec:
-    """Return the specification of the memory tool for a model, with the scopes of the guard."""
+    """Return the description of the memory tool for a model, which names the scopes that it may change."""
     words = " ".join(prompt_words("dream-tool").split())
     return memory_spec(
         words.replace("{{scopes}}", ", ".join(scope_names(guard.rails))),

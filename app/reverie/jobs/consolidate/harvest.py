@@ -114,7 +114,10 @@ class InboxCandidate(Struct, frozen=True):
 
 
 class Extractor(Protocol):
-    """The part of a harvest that finds candidates; one instance per harvest."""
+    """The part of a harvest that finds memories in a conversation: the rules, or a model.
+
+    One instance per harvest.
+    """
 
     name: str
 
@@ -207,12 +210,15 @@ def chunks(turns: Iterable[Turn]) -> Iterator[Chunk]:
 
 
 def inbox_rel(boundary: Boundary) -> str:
-    """Return the path of a compaction's inbox, relative to the workspace scope."""
+    """Return the path of the inbox of a compaction, relative to the workspace's memories.
+
+    The inbox is a file with the memories collected from the compacted conversation.
+    """
     return f"harvest/{_OUTSIDE_A_NAME.sub('_', boundary.summary_message_id)}.md"
 
 
 def inbox_text(boundary: Boundary, candidates: Sequence[InboxCandidate]) -> str:
-    """Return the text of the inbox file, exactly as the agent would write it."""
+    """Return the text of the inbox file with these candidates, exactly as the agent would write it."""
     blocks = [
         f"---\ndescription: Harvested memory candidates for compaction {boundary.epoch}\n---",
         f"# Harvest inbox: compaction {boundary.epoch}",
@@ -519,7 +525,7 @@ def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 class HarvestRequest(Struct, frozen=True):
-    """The workspace to harvest, and which of its compactions."""
+    """The input of a harvest: a workspace, and which of its compacted conversations to read."""
 
     context: ScopeContext
     boundary_key: str | None = None
@@ -542,7 +548,10 @@ class HarvestSource(Struct, frozen=True):
 
 
 class HarvestJob(Job[Checked]):
-    """One harvest as a job: reads chunks with the extractor, checks the candidates, writes the inbox."""
+    """One harvest as a job: collects memories from a compacted conversation in an inbox file.
+
+    An extractor proposes candidates for each part of the conversation; only checked ones are written.
+    """
 
     kind = "harvest"
     before = "before a harvest"
@@ -574,7 +583,7 @@ class HarvestJob(Job[Checked]):
 
     @property
     def source_read(self) -> HarvestSource:
-        """The compaction to harvest; available after `ready`."""
+        """The compacted conversation to read; available after `ready`."""
         assert self._source is not None, "asked before it was ready"
         return self._source
 
@@ -588,7 +597,7 @@ class HarvestJob(Job[Checked]):
         self._parts.guard.require_context(self._request.context)
 
     def ready(self) -> None:
-        """Choose the compaction.
+        """Choose the compacted conversation to read.
 
         Raises `UserError` if there is none or it must not be harvested now.
         """
@@ -604,7 +613,7 @@ class HarvestJob(Job[Checked]):
         self.say("started", f"Harvest of compaction {self.source_read.boundary.epoch} started.", record)
 
     async def think(self, run: RunContext) -> Checked | Plan:
-        """Read the compacted part of the transcript chunk by chunk, and return the candidates."""
+        """Read the compacted conversation part by part; return the checked candidates for memories."""
         boundary, checked = self.source_read.boundary, Checked()
         # The row of the boundary itself is the agent's summary, not part of the conversation.
         turns = self.source_read.transcript.turns(boundary.previous_sequence, boundary.sequence - 1)
@@ -616,7 +625,7 @@ class HarvestJob(Job[Checked]):
         return checked
 
     def accept(self, thought: Checked, run: RunContext) -> Plan:
-        """Return a plan that writes the inbox; without candidates, it deletes an old inbox."""
+        """Return a plan that writes the candidates into the inbox file; without any, delete an old inbox."""
         boundary = self.source_read.boundary
         kept = fitting(boundary, thought.accepted, file_bytes=self._parts.home.caps.file_bytes)
         self._kept = len(kept)
@@ -671,9 +680,10 @@ class HarvestJob(Job[Checked]):
         return skipped(self._parts, self.workspace_id, self.trigger, refusal, self.kind)
 
     def result(self, run: RunResult) -> RunResult:
-        """Return the run's result with the harvest record and details added.
+        """Return the result `run` with the record of the harvest and these details added.
 
-        The details are `boundaryKey` and `inbox`: the inbox's memory path, or None if there is no inbox.
+        `boundaryKey`: the key of the compaction. `inbox`: the memory path of the inbox file, None if there is
+        none.
         """
         if self._source is None or not run.run_id:
             return run
@@ -752,9 +762,9 @@ class HarvestService:
         return job.result(asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go()))
 
     def _source(self, request: HarvestRequest) -> HarvestSource:
-        """Return the compaction to harvest.
+        """Return the compacted conversation to harvest.
 
-        Raises `UserError` with the reason if there is none, or it must not be harvested.
+        Raises `UserError` with the reason if there is none, or if it must not be harvested.
         """
         workspace_id = request.context.workspace_id
         writer = self._parts.home.writer
@@ -809,9 +819,9 @@ def follow_up(home: Home, context: ScopeContext, engine: str) -> DreamRequest:
 
 
 def _chosen(boundaries: Iterable[Boundary], key: str | None) -> Boundary:
-    """Return the compaction with this key, or the newest if `key` is None.
+    """Return the compaction with the key `key`, or the newest one if `key` is None.
 
-    Raises `StoreError`.
+    Raises `StoreError` if there is none.
     """
     found = [item for item in boundaries if key is None or item.summary_message_id == key]
     if not found:

@@ -290,7 +290,7 @@ _ALSO_NEVER_DELETED: Mapping[str, str] = {"index": "an index", "document": "a do
 
 
 class _ScopeOverlay(Struct, frozen=True):
-    """The overlay of one scope and the files below it."""
+    """The copy of one scope's files in which a run makes its changes, with the files on disk below it."""
 
     root: ScopeRoot
     files: OverlayFiles
@@ -531,7 +531,7 @@ class DreamOverlay:
         return tuple(followed)
 
     def adopt(self, changes: Iterable[FileChange]) -> None:
-        """Apply changes that were planned elsewhere to this overlay."""
+        """Make changes in this copy of the memories that were planned elsewhere."""
         for change in in_order(changes):
             files = self._scopes[change.root.key].files
             if change.after is not None:
@@ -617,11 +617,11 @@ class DreamOverlay:
         return {key: self._usage.get(key) for key in touched}, {key: after[key] for key in touched}
 
     def savepoint(self) -> Mapping[str, Savepoint]:
-        """Return the present state, for `rollback`."""
+        """Return the present state of this copy of the memories, to be restored by `rollback`."""
         return {key: overlay.files.savepoint() for key, overlay in self._scopes.items()}
 
     def rollback(self, savepoint: Mapping[str, Savepoint]) -> None:
-        """Discard all changes since the savepoint."""
+        """Discard all changes since `savepoint`, a state that the method `savepoint` returned."""
         for key, overlay in self._scopes.items():
             overlay.files.rollback(savepoint[key])
 

@@ -294,7 +294,7 @@ class Dreamt(NamedTuple):
 
 
 class DreamJob(Job[Dreamt]):
-    """One consolidation as a job: the engine works on an overlay, the result is judged and then applied."""
+    """One consolidation as a job: an engine changes a copy of the memories, which is judged and applied."""
 
     kind = "dream"
     before = "before a dream"
@@ -343,10 +343,11 @@ class DreamJob(Job[Dreamt]):
         self.say("started", f"Consolidation started ({self.trigger}, {self.engine}).", record)
 
     async def think(self, run: RunContext) -> Dreamt | Plan:
-        """Let the engine consolidate; if the report card fails, give a model a second attempt.
+        """Let the engine consolidate; if the report card finds faults, give a model a second attempt.
 
-        The second attempt gets the faults of the first one, and its result is used. If it ends with an error,
-        the result of the first attempt is used, and `accept` holds it for review.
+        The report card says which facts are lost or changed. The second attempt gets the faults of the first
+        one, and its result is used. If it ends with an error, the result of the first attempt is used, and
+        `accept` holds it for review.
         """
         run.progress(Progress("reading"))
         self._stale = self._parts.stale(self._request.context, run.limits.check)
@@ -396,9 +397,10 @@ class DreamJob(Job[Dreamt]):
         return Dreamt(overlay, retention, followed, card)
 
     def accept(self, thought: Dreamt, run: RunContext) -> Plan:
-        """Return the changes as a plan, held for review if they lose too much or the card fails.
+        """Return the changes of the engine as a plan; doubtful changes are held for review by a person.
 
-        Raises `Conflict` if a memory that the run deletes was pinned meanwhile.
+        They are if they lose too many lines, or if the report card finds lost or changed facts. Raises
+        `Conflict` if a memory that the run deletes was pinned meanwhile.
         """
         overlay, retention, followed, card = thought
         ops = self.ops()

@@ -68,7 +68,10 @@ SKIP_WORDS: Mapping[str, str] = {
 
 
 class SweepWorkspace(Struct, frozen=True):
-    """The facts about one workspace that the sweep considers."""
+    """The facts about a workspace by which a sweep decides whether to consolidate it.
+
+    A sweep consolidates idle workspaces, at the launch of the background services.
+    """
 
     id: str
     recency: int
@@ -118,9 +121,9 @@ class Anchors(Struct, frozen=True):
 
     @classmethod
     def of(cls, coverage: Coverage) -> Anchors:
-        """Return the anchors that a coverage sidecar contains.
+        """Return the times of the last consolidations that the records `coverage` contain.
 
-        Nothing is inferred: an old sidecar without project records covers no project.
+        Nothing is inferred: an old file without project records covers no project.
         """
         workspaces = {key: record["lastRunAt"] for key, record in coverage.workspaces.items()}
         projects = {key: record["lastRunAt"] for key, record in coverage.projects.items()}
@@ -135,7 +138,7 @@ class Anchors(Struct, frozen=True):
 
 
 class SkippedWorkspace(Struct, frozen=True):
-    """A workspace that a sweep leaves out, with the reason."""
+    """A workspace that is left out when idle workspaces are consolidated, with the reason."""
 
     workspace_id: str
     reason: SkipReason
@@ -222,7 +225,7 @@ def plan_sweep(
 
 
 class SweptRun(Struct, frozen=True):
-    """One run of a sweep with its result."""
+    """The run for one workspace in a sweep, which consolidates idle workspaces."""
 
     workspace_id: str
     result: RunResult
@@ -261,7 +264,7 @@ class SweepService:
         self._dreams = dreams
 
     def plan(self) -> Sweep:
-        """Return the sweep that `run` would make now, without changing anything."""
+        """Return which idle workspaces `run` would consolidate now, without changing anything."""
         return plan_sweep(
             self._workspaces(),
             Anchors.of(self._parts.coverage.load()),
@@ -427,7 +430,7 @@ class Triggers:
         return self._guarded("launch", None, self._launch)
 
     def on_compaction(self, workspace_id: str) -> Triggered:
-        """Harvest the newest compaction of a workspace, then consolidate.
+        """Collect memories from a workspace's newest compacted conversation (a harvest), then consolidate.
 
         The consolidation takes place even if nothing was left to harvest, but not if the harvest was refused
         for another reason.
@@ -439,7 +442,7 @@ class Triggers:
         return self._guarded("archive", workspace_id, lambda: self._archived(workspace_id))
 
     def _launch(self) -> Triggered:
-        """Attempt the harvests that are due again, within the budget, then run the sweep."""
+        """Attempt again the harvests that failed, within the budget; then consolidate idle workspaces."""
         done: list[Triggered] = []
         for workspace_id, key in self._parts.harvests.log.due():
             if self._over_budget() is not None:
@@ -467,7 +470,10 @@ class Triggers:
         return Triggered(gate, text, (*dreams, *swept), harvests, sweep)
 
     def _compacted(self, workspace_id: str, key: str | None) -> Triggered:
-        """Harvest the compaction `key` of a workspace, then consolidate; None: the newest compaction."""
+        """Collect memories from a compacted conversation of a workspace, then consolidate.
+
+        `key`: the key of the compaction; None: the newest one.
+        """
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         extractor = parts.extractor_for(context)

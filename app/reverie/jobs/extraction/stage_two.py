@@ -73,9 +73,10 @@ class StageTwoEngine(Protocol):
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
     ) -> str:
-        """Write the handbook and skills through the guard; return a summary.
+        """Write the handbook and skills into the copy through `guard`, which checks each change.
 
-        `tell` receives progress texts. Raises the `UserError` family, `Cancelled`, `TimedOut`.
+        Returns a summary. `tell` receives progress texts. Raises the `UserError` family, `Cancelled`,
+        `TimedOut`.
         """
 
 
@@ -560,7 +561,7 @@ def tool_words() -> str:
 class ModelStageTwo(ModelStage):
     """The model engine of stage two; implements `StageTwoEngine`.
 
-    Its memory commands go through the guard.
+    Its memory commands go through the guard, which checks them against the rules.
     """
 
     kind = "consolidate"

@@ -107,7 +107,10 @@ class StateTable(Generic[State]):
     _MOST = 2_000
 
     def __init__(self, sidecar: Sidecar, name: str, kind: type[State]) -> None:
-        """Open the table that the file of `sidecar` stores under `name`."""
+        """Open the table that is stored under `name` in the JSON file of `sidecar`.
+
+        `kind`: the class of the states.
+        """
         self._sidecar = sidecar
         self._name = name
         self._kind = kind

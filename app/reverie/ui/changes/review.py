@@ -400,7 +400,7 @@ def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
 
 
 def card_words(counts: CardCounts) -> str:
-    """Return the counts of a report card in one line.
+    """Return in one line how many facts a run kept, changed or lost, from the counts of its report card.
 
     Example: `kept 212 of 212 facts · 1 changed value · 3 contradictions fewer · −840 tokens`.
     """
@@ -424,7 +424,7 @@ def card_words(counts: CardCounts) -> str:
 
 
 def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]]:
-    """Return the report card's notes about a file, by hunk index; empty if `card` is None."""
+    """Return notes about lost and changed facts of a file, by hunk index; empty if `card` is None."""
     if card is None:
         return {}
     was, now = file.old_path or file.path, file.path

@@ -208,7 +208,7 @@ class ChangeSetPane(Column):
         self._say_card(run.card if run is not None else None)
 
     def _say_card(self, counts: CardCounts | None) -> None:
-        """Show the counts of the report card in one line; None hides it."""
+        """Show in one line how many facts the run kept, changed or lost; None hides the line."""
         said = card_words(counts) if counts is not None else ""
         self.card.say(said[:1].upper() + said[1:])
         self.card.setVisible(bool(said))

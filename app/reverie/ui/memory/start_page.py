@@ -41,7 +41,7 @@ _WIDEST_CHARS = 80
 
 
 class HomeSummary(Struct, frozen=True):
-    """The texts on the card of a home."""
+    """The texts on the card (a large button) of a home."""
 
     id: str
     agent: str
