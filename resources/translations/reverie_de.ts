@@ -2427,6 +2427,10 @@
         <translation>Wer wann etwas an seinen Notizen geändert hat, und zurückholen, was da war</translation>
     </message>
     <message>
+        <source>The agent still loads this store in its own checkout.</source>
+        <translation>Der Agent lädt diesen Speicher in dessen eigenem Checkout weiterhin.</translation>
+    </message>
+    <message>
         <source>These notes belong in global memory.</source>
         <translation>Sie gehören zu den globalen Notizen.</translation>
     </message>
@@ -8166,6 +8170,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>und hö&amp;chstens</translation>
     </message>
     <message>
+        <source>another checkout</source>
+        <translation>anderer Checkout</translation>
+    </message>
+    <message>
         <source>another program</source>
         <translation>ein anderes Programm</translation>
     </message>
@@ -9400,6 +9408,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{path} does not exist: there are no messages yet.</source>
         <translation>{path} gibt es nicht: Hier wurde noch nichts gesagt.</translation>
+    </message>
+    <message>
+        <source>{path} is another checkout of a repository with more notes in a different store.</source>
+        <translation>{path} ist ein weiterer Checkout eines Repositorys, dessen meiste Notizen in einem anderen Speicher liegen.</translation>
     </message>
     <message>
         <source>{path} is not a regular file.</source>

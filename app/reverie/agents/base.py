@@ -453,8 +453,10 @@ class Identity(Struct, frozen=True):
 class LostStore(Struct, frozen=True):
     """An orphaned store (used by no listed project or workspace), with all facts about it in the home."""
 
-    kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name"]
+    kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name", "other-checkout"]
     """The reason why the store is orphaned.
+
+    `other-checkout`: its project exists, but most notes about the same repository are in another store.
 
     `missing-project`: the home lists its project, whose directory does not exist now. `older-name`: the agent
     keeps the memory of its project in another directory today. The others are as in `Orphan`.

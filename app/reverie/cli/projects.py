@@ -102,7 +102,7 @@ def _lines(row: ProjectRow) -> Iterator[str]:
         if notes:
             stores = "1 more store" if len(others) == 1 else f"{len(others):,} more stores"
             count = "1 note" if notes == 1 else f"{notes:,} notes"
-            yield f"{stores} of this repository in {agent}, {count}: the window can merge them."
+            yield f"{stores} of this repository in {agent}, {count}. To merge: Ctrl+Shift+O in the window."
     for ask in row.asks:
         mine, theirs = ask.checkouts
         yield f"Is this the same project as {ask.other}? {_REASONS[ask.reason].capitalize()}:"

@@ -1,4 +1,6 @@
-"""Stores (directories of notes) whose project no longer exists: their content, and merging them.
+"""Stores (directories of notes) that belong to another project's: their content, and merging them.
+
+These are orphaned stores, whose project no longer exists, and stores of further checkouts of a repository.
 
 A project is identified by the root commits and remotes of its repository, which are recorded while the
 repository exists (`services.projects`). A merge is previewed file by file, and exactly the preview is
@@ -15,10 +17,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from reverie.agents.base import Identity, LostStore
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.claims.apart import RepositoryIdentities
+from reverie.claims.same_project import ProjectPlace, group_places
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.listing import no_check
@@ -27,7 +31,13 @@ from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.union import lost_lines, text_of, union
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
-from reverie.services.projects import MOST_FILES, MOST_REPOSITORIES, HomeProjects, store_files
+from reverie.services.projects import (
+    MOST_FILES,
+    MOST_REPOSITORIES,
+    HomeProjects,
+    ProjectRegistry,
+    store_files,
+)
 from reverie.services.views import (
     FileText,
     HandChange,
@@ -63,7 +73,7 @@ def matches(
     found = [
         ProjectMatch(project.path, project.name, evidence)
         for project in projects
-        if not (store.kind == "missing-project" and project.path == store.former_path)
+        if not (store.kind in ("missing-project", "other-checkout") and project.path == store.former_path)
         and (evidence := tuple(_evidence(store, identity, project)))
     ]
     return tuple(sorted(found, key=lambda match: (tuple(not has for has in match.rank), match.project_path)))
@@ -128,7 +138,10 @@ class OrphanService:
         self._repositories = RepositoryIdentities()
 
     def survey(self, check: Callable[[], None] = no_check) -> OrphansView:
-        """List every orphaned store that contains something. `check` may raise to stop."""
+        """List every orphaned store that contains something, and stores of further checkouts.
+
+        `check` may raise to stop.
+        """
         try:
             return self._survey(check)
         finally:
@@ -149,7 +162,38 @@ class OrphanService:
                 views.append(
                     StoreView(store, files, more, found, best(found), removable=store.context is not None)
                 )
-        return OrphansView(tuple(views), projects)
+        return OrphansView((*views, *self._other_checkouts(projects, check)), projects)
+
+    def _other_checkouts(
+        self, projects: Sequence[LiveProject], check: Callable[[], None]
+    ) -> Iterator[StoreView]:
+        """Yield the stores of further checkouts of a repository, besides the one with the most notes."""
+        home = self._parts.home
+        listed = {each.path: each for each in projects if each.there and each.identity is not None}
+        places = [ProjectPlace(each.path, each.identity) for each in listed.values()]
+        answers = ProjectRegistry(self._parts.profile, self._parts.clock).answers()
+        for group in group_places(places, answers).groups:
+            stores: dict[Path, LostStore] = {}
+            for place in group if len(group) > 1 else ():
+                context = home.context(project_path=place.path, project_given=True)
+                root = home.scope_root(context, Scope.PROJECT)
+                store = LostStore(
+                    *("other-checkout", root.directory, place.path, Scope.PROJECT, root, context),
+                    name=listed[place.path].name,
+                    former_path=place.path,
+                )
+                stores.setdefault(root.directory, store)
+            check()
+            contents = {directory: store_files(directory) for directory in stores}
+            main = max(contents, key=lambda directory: len(contents[directory][0]), default=None)
+            for directory, store in stores.items():
+                files, more = contents[directory]
+                if directory == main or not files:
+                    continue
+                found = matches(store, listed[store.former_path].identity, projects)
+                target = main and stores[main].former_path
+                first = next((match for match in found if match.project_path == target), None)
+                yield StoreView(store, files, more, found, first, removable=False)
 
     def read(self, store: LostStore, rel: str) -> FileText:
         """Read one file of an orphaned store; the result is read-only."""
@@ -218,6 +262,13 @@ class OrphanService:
 
         The history keeps their content for the undo. Hidden files in the store stay.
         """
+        if store.kind == "other-checkout":
+            raise StoreError(
+                f"{store.label} was not removed:",
+                cause="The agent still loads it in its own checkout.",
+                next_step="Delete its notes one by one, or remove the checkout first.",
+                reason="in-use",
+            )
         if store.context is None:
             raise StoreError(
                 f"{store.label} was not removed:",

@@ -807,11 +807,11 @@ class StoreFile(Struct, frozen=True):
 
 
 class StoreView(Struct, frozen=True):
-    """One orphaned store, a directory of notes whose project no longer exists, with its content.
+    """One orphaned store, a directory of notes of no existing project, or one of a further checkout.
 
     `matches`: the projects that it may belong to, best first. `best` is None if there is no evidence for a
     project, or equal evidence for several. `more`: there are more files than are listed. `removable`: the
-    history keeps the files if they are deleted.
+    history keeps the files if they are deleted, and no agent loads them.
     """
 
     store: LostStore

@@ -21,6 +21,7 @@ from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
 from reverie.services.orphans import OrphanService, best, matches
+from reverie.services.projects import ProjectRegistry, answer_projects, survey_projects
 from reverie.services.views import LiveProject, MatchEvidence, MergePreview, StoreView
 from reverie.values import replace
 
@@ -392,3 +393,62 @@ def test_a_removed_store_comes_back_byte_for_byte(
     assert desk.survey().stores == ()
     UserEdits(parts).undo(undo)
     assert contents(directory) == before
+
+
+# Further checkouts of one repository
+
+
+@pytest.fixture
+def clones(lost: LostHome) -> tuple[Path, Path, Path]:
+    """Two clones with notes, and a fork."""
+    url = "https://github.com/team/app"
+    paths = (
+        lost.repository("one", seed="app", remote=url),
+        lost.repository("two", seed="app", remote="git@github.com:team/app.git"),
+        lost.repository("fork", seed="app", remote="https://github.com/me/app"),
+    )
+    lost.list(*paths)
+    for path, names in zip(paths, ("abc", "cd", "e"), strict=True):
+        lost.store(path, **{name: f"{name} of {path.name}\n" for name in names})
+    return paths
+
+
+def test_the_store_of_another_checkout_is_offered_for_a_merge_but_not_that_of_a_fork(
+    desk: OrphanService, clones: tuple[Path, Path, Path]
+) -> None:
+    view = only(desk)
+    assert (view.store.kind, view.store.former_path, len(view.files)) == (
+        "other-checkout",
+        str(clones[1]),
+        2,
+    )
+    assert view.best is not None
+    assert view.best.project_path == str(clones[0])
+    assert not view.removable
+    with pytest.raises(StoreError, match="was not removed"):
+        desk.remove(view.store)
+
+
+def test_merging_another_checkout_loses_no_line_changes_no_other_store_and_can_be_undone(
+    desk: OrphanService, lost: LostHome, clones: tuple[Path, Path, Path]
+) -> None:
+    before = contents(lost.root / "memory")
+    preview = desk.preview(only(desk).store, str(clones[0]))
+    assert states(preview) == {"c.md": "differs", "d.md": "create"}
+    undo = desk.apply(preview, {})
+    after = contents(lost.root / "memory")
+    changed = {path for path in after if after[path] != before.get(path)}
+    assert {Path(path).name for path in changed} == {"c.md", "d.md"}
+    (merged,) = (after[path] for path in changed if path.endswith("c.md"))
+    assert lost_lines(merged, b"c of one\n", b"c of two\n") == ()
+    UserEdits(desk._parts).undo(undo)
+    assert contents(lost.root / "memory") == before
+
+
+def test_a_fork_is_offered_once_a_person_says_that_it_is_the_same_project(
+    desk: OrphanService, parts: HomeContainer, clones: tuple[Path, Path, Path]
+) -> None:
+    registry = ProjectRegistry(parts.profile, parts.clock)
+    rows = survey_projects([parts], registry)
+    answer_projects(registry, rows, str(clones[0]), str(clones[2]), "same")
+    assert {view.store.name for view in desk.survey().stores} == {"two", "fork"}

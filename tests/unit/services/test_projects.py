@@ -246,7 +246,7 @@ def test_the_command_names_more_stores_and_asks_in_words(machine: Machine, run: 
         machine.mux_notes(machine.repository(name), "a", "b")
     machine.claude_notes(machine.repository("fork", remote="https://github.com/me/app"), "c")
     out = run()[1]
-    assert "2 more stores of this repository in mux, 4 notes" in out
+    assert "2 more stores of this repository in mux, 4 notes." in out
     assert "Is this the same project as app-" in out
     assert "--same|--apart app-" in out
     code, out, err = run("--apart", "app-1", "nothing")

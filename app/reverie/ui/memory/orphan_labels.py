@@ -36,6 +36,7 @@ def orphan_kind(store: LostStore) -> str:
         "missing-project": tr("project not found"),
         "older-layout": tr("older layout"),
         "older-name": tr("no longer loaded"),
+        "other-checkout": tr("another checkout"),
     }[store.kind]
 
 
@@ -51,6 +52,9 @@ def orphan_reason(store: LostStore) -> str:
         return tr("The directory of its project, {path}, does not exist.").format(
             path=visible(store.former_path)
         )
+    if store.kind == "other-checkout":
+        text = tr("{path} is another checkout of a repository with more notes in a different store.")
+        return text.format(path=visible(store.former_path))
     if store.kind == "older-name":
         text = tr("Current versions of the agent load the memory of {path} from another directory.")
         return text.format(path=visible(store.owner))

@@ -222,6 +222,8 @@ class OrphansPage(QWidget):
             self.tr("&Remove this store…"),
             ""
             if view.removable
+            else self.tr("The agent still loads this store in its own checkout.")
+            if store.kind == "other-checkout"
             else self.tr(
                 "Reverie keeps no history for the location of this store, so you can remove it only "
                 "with another program."
@@ -315,7 +317,7 @@ def _targets(view: StoreView, all_: OrphansView) -> Sequence[tuple[str, str, str
     `all_`: the stores and projects of the home.
     """
     matched = {match.project_path: match for match in view.matches}
-    own = view.store.former_path if view.store.kind == "missing-project" else None
+    own = view.store.former_path if view.store.kind in ("missing-project", "other-checkout") else None
     there = {project.path: project.there for project in all_.projects}
     first = [(match.name, match.project_path) for match in view.matches]
     rest = [
