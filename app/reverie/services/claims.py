@@ -83,9 +83,10 @@ class _Project:
     def check(
         self, notes: Sequence[CheckedNote], check: Callable[[], None] = no_check, *, stale_only: bool = False
     ) -> ClaimReport:
-        """Check the claims of these notes against the repository as last read by `look`; return the report.
+        """Check the statements about the project in these notes against its repository; return the report.
 
-        `check` may raise to stop. `stale_only`: report only the claims that are no longer true.
+        The repository is as last read by `look`. `check` may raise to stop. `stale_only`: report only the
+        statements that are no longer true.
         """
         try:
             return self._claims.check(notes, check=check, stale_only=stale_only)
@@ -105,7 +106,10 @@ class _Project:
 
 
 class ClaimService:
-    """The service that checks the claims of memories about their project, and fixes the stale ones."""
+    """The service that checks the statements about a project (claims) in its memories, and fixes them.
+
+    A claim that is no longer true is called stale.
+    """
 
     def __init__(
         self,
@@ -128,8 +132,7 @@ class ClaimService:
         self._sidecar = written
         self._silent_s = silent_s
         self._kept: dict[str, dict[str, int]] | None = None
-        """The times stored in the sidecar: memory, then hash of a line, then the time; None before it is
-        read."""
+        """The stored times: memory, then hash of a line, then the time; None before they are read."""
         self._projects: OrderedDict[Path, _Project] = OrderedDict()
         self._earliest: dict[ScopeContext, dict[str, dict[str, int]]] = {}
         """The earliest known time of each line, in UTC seconds, by context, memory and text of the line.
@@ -141,7 +144,7 @@ class ClaimService:
     def check(
         self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = no_check
     ) -> ClaimReport:
-        """Check the claims of the memories of a context against its project; return the report.
+        """Check the statements about the project (claims) in the memories of a context; return the report.
 
         `paths`: check only these memories; empty: all. `check` may raise to stop. The report is empty if the
         context has no project.
@@ -149,7 +152,7 @@ class ClaimService:
         return self._checked(context, paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
-        """Check the memories of a context for stale claims only; return the report.
+        """Return a report of the statements in a context's memories that are no longer true of its project.
 
         If the project has no repository, the report has no claims, and no memory is read. `check` may raise
         to stop.
@@ -180,7 +183,7 @@ class ClaimService:
         return report
 
     def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
-        """Replace the outdated words of these claims in their memories, as one change; return its `Undo`.
+        """Replace the outdated words of these statements in their memories, as one change; return its `Undo`.
 
         Raises `StoreError` if none has a replacement, `Conflict` if a memory has changed.
         """
@@ -275,7 +278,10 @@ class ClaimService:
     def _keep_times(
         self, context: ScopeContext, notes: Sequence[CheckedNote], stale: Iterable[CheckedClaim]
     ) -> None:
-        """Store the times at which the lines of stale claims were written, for the next start."""
+        """Store the times at which the lines with stale statements (no longer true) were written.
+
+        They are needed at the next start.
+        """
         numbers = dict[str, set[int]]()
         for claim in stale:
             numbers.setdefault(claim.path, set()).add(claim.line)

@@ -96,7 +96,7 @@ def drafts_directory(profile: Profile, home_id: str) -> Path:
 
 
 def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) -> str:
-    """Write a draft, durably; return its file name.
+    """Write a draft, an unsaved text, durably to a file in `directory`; return the name of the file.
 
     `instance`: the id of the window; `owner`: the process in which the text was typed.
     """
@@ -273,9 +273,9 @@ def _check(body: dict[str, Any]) -> str:
 
 
 def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
-    """Parse a draft file; return the draft and the process that wrote it.
+    """Return the draft (unsaved text) in the data of its file, and the process in which it was typed.
 
-    Raises ValueError if it is damaged. The types of the fields need no check of their own, because the
+    Raises ValueError if the data are damaged. The types of the fields need no check of their own, because the
     checksum covers them.
     """
     try:
@@ -340,8 +340,8 @@ class SaveWatch:
     def writing(self, root: ScopeRoot, rel: str, after: bytes | None, context: ScopeContext | None) -> None:
         """Register a write before it is made.
 
-        `after` is the new content of the file, None if the file is removed. Without `context`, no draft can
-        be made of a lost write.
+        `after` is the new content of the file, None if the file is removed. `context`: where the editor shows
+        the file; None: unknown, so that the text of an overwritten write cannot be kept as a draft.
         """
         path = root.directory / rel
         # Check first: the entry of an earlier write to this path is replaced below.

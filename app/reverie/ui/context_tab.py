@@ -231,7 +231,7 @@ def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]
 class EntryModel(LineModel):
     """The Qt model of the entries (memories) of one part of the context.
 
-    Each row has an icon for how much of the file is loaded, and marks and numbers at its right edge.
+    Each row has an icon for how much of the file is loaded, and signs and numbers at its right edge.
     """
 
     def look(self, value: ContextEntry) -> TwoLines:

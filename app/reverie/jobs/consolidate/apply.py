@@ -340,7 +340,7 @@ def _files_of(op: Mapping[str, Any], group: ReviewedGroup) -> list[ReviewedFile]
 
 
 class LoadedReview(Struct, frozen=True):
-    """A stored run with its journal, ready for review."""
+    """A stored run, ready for review, with its journal, which lists the files that it changes."""
 
     run: RunRecord
     journal: Journal

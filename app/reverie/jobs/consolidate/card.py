@@ -204,7 +204,7 @@ class _Grader:
     def _moved(self, stands: Mapping[str, Sequence[Fact]], stood: Mapping[str, Sequence[Fact]]) -> None:
         """Record facts with unchanged text that are now under a heading that gives them another meaning.
 
-        `stood` and `stands` are the facts before and after the change, by their folded text.
+        `stood` and `stands` are the facts before and after the change, by their text without case and markup.
         """
         for key, facts in stood.items():
             now = stands.get(key)
@@ -357,11 +357,11 @@ class StaleStatements:
         self._tokens = re.compile(rf"(?<![\w/.-])(?:{'|'.join(map(re.escape, tokens))})(?![\w/-]|\.\w)")
 
     def corrected(self, text: str) -> str:
-        """Return the text with stale values replaced by the true ones."""
+        """Return `text` with each value that is no longer true replaced by the true one."""
         return self._tokens.sub(lambda match: self._now[match[0]], text) if self._now else text
 
     def corrected_texts(self, texts: Texts) -> Texts:
-        """Return all texts with stale values replaced by the true ones."""
+        """Return all texts with each value that is no longer true replaced by the true one, by path."""
         return {path: self.corrected(text) for path, text in texts.items()} if self._now else texts
 
     def facts(self) -> Iterator[Fact]:
@@ -370,7 +370,7 @@ class StaleStatements:
             yield from read_facts("", f"{in_one_line(claim)}\n")
 
     def left(self, after: Texts, touched: Collection[str]) -> int:
-        """Return the number of stale statements after the change.
+        """Return the number of statements that are still not true after the change.
 
         `after`: all texts by path; `touched`: the paths that changed.
         """
@@ -441,8 +441,8 @@ class Names:
     ) -> None:
         """Compare the memories before and after a change.
 
-        `stood` and `stands` are the facts before and after, by their folded text. `corrected` replaces stale
-        values in a text by true ones.
+        `stood` and `stands` are the facts before and after, by their text without case and markup.
+        `corrected` replaces stale values (no longer true) in a text by true ones.
         """
         self._corrected = corrected
         self._before, self._after = Places(before), Places(after)
@@ -500,7 +500,7 @@ def _heirs(
     """Return for each deleted memory the memory that has most of its facts now, as paths.
 
     A memory without such a successor is left out. `stood` and `stands` are the facts before and after, by
-    their folded text.
+    their text without case and markup.
     """
     gone = {path for path in before if path not in after}
     holders: dict[str, Counter[str]] = {path: Counter() for path in gone}

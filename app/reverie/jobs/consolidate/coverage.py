@@ -318,7 +318,7 @@ class CoverageLog:
     def __init__(
         self, path: Path, *, lock_dir: Path, clock: Clock, require: Callable[[], None] = lambda: None
     ) -> None:
-        """Open the sidecar at `path`; `require` raises a `UserError` while it must not be written."""
+        """Open the sidecar file at `path`; `require` raises a `UserError` while it must not be written."""
         rejected = path.with_name(path.name + ".rejected.json")
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=require)
         self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=require)
@@ -463,7 +463,7 @@ def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
 def pending(
     workspace_id: str, boundary: Boundary, previous: Mapping[str, Any] | None, *, now: int
 ) -> dict[str, Any]:
-    """Return the harvest record of a new attempt at the compaction `boundary`.
+    """Return the record of a new attempt to harvest the compaction `boundary`.
 
     `previous` is the record of the attempt before, None for the first one. `now`: UTC ms.
     """

@@ -172,7 +172,7 @@ def _unquoted(value: str) -> str:
 def front_matter_lines(path: str, text: str) -> list[Fact]:
     """Return the lines of a text's front matter as facts, without the description.
 
-    The `key` of such a fact is its folded text without quotes.
+    The `key` of such a fact is its text without case, markup and quotes.
     """
     block = block_of(text)
     if block is None:

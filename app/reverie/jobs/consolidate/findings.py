@@ -996,7 +996,7 @@ def _of_done(older: _Note, line: int, newer: _Note) -> Proposal | None:
 
 
 def _task(text: str) -> str:
-    """Return the folded text of a task, without its checkbox and words for its state."""
+    """Return the text of a task without case and markup, its checkbox and words for its state."""
     return fact_key(
         re.sub(
             r"[✅✔☑️]|\((?:done|completed|pending|todo)\)|[-–—:]\s*(?:done|completed?)\b.*",

@@ -200,7 +200,7 @@ class ComparedText:
 
     @cached_property
     def by_key(self) -> dict[str, list[Fact]]:
-        """The facts by their folded text."""
+        """The facts by their text without case and markup."""
         found: dict[str, list[Fact]] = defaultdict(list)
         for fact in self.facts:
             found[fact.key].append(fact)
@@ -213,7 +213,7 @@ class ComparedText:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The folded words of the text and of its path."""
+        """The words of the text and of its path, uninflected and with one word for all synonyms."""
         return frozenset(map(word, (*self.name, *self.folders, *_WORD.findall(self.text.casefold()))))
 
     @property

@@ -111,7 +111,7 @@ READ_ALREADY = "read-already"
 
 
 def rollout_lease_name(home_id: str, thread_id: str) -> str:
-    """Return the name of the lease under which one process extracts a rollout."""
+    """Return the name of the lease under which one process extracts from a rollout (conversation file)."""
     return f"extract:{home_id}:{thread_id}"
 
 
@@ -236,7 +236,10 @@ class ExtractJob(Job[Thought]):
 
 
 class RolloutRun(ExtractJob[Extracted]):
-    """Stage one of one rollout as a job: reads the rollout and writes its trace, a text about it."""
+    """Stage one for one rollout, the file of a conversation, as a job.
+
+    It reads the rollout and writes its trace, a text about the conversation.
+    """
 
     attempts = 4
 
@@ -266,9 +269,9 @@ class RolloutRun(ExtractJob[Extracted]):
         self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
     async def go(self) -> PartEnd | SkippedThread:
-        """Extract the rollout under its lease; return how that ended.
+        """Extract from the rollout, the file of a conversation, under its lease; return how that ended.
 
-        Returns `SkippedThread` if another process is extracting the rollout or has done so.
+        Returns `SkippedThread` if another process is extracting from the rollout or has done so.
         """
         thread = self._thread
         name = rollout_lease_name(self._parts.run.home_id, thread.id)
@@ -289,7 +292,10 @@ class RolloutRun(ExtractJob[Extracted]):
             return await self.carried_out(self._around.limits_for(lease))
 
     async def think(self, run: RunContext) -> Extracted | Plan:
-        """Read the rollout and return the engine's output, or a plan without changes if there is none."""
+        """Read the rollout (conversation file); return the engine's output, or a plan without changes.
+
+        The latter is returned if there is nothing to remember.
+        """
         thread = self._thread
         if thread.path is None:
             raise StoreError("The rollout no longer exists.", reason="no-rollout")
@@ -389,7 +395,10 @@ class DirectoryRun(ExtractJob[Staging]):
             return None if end.reason == READ_ALREADY else end
 
     async def think(self, run: RunContext) -> Staging | Plan:
-        """Consolidate the directory's traces in a staging copy; return it, or a plan without changes."""
+        """Consolidate the texts about a directory's conversations in a copy; return the copy.
+
+        Returns a plan without changes if nothing is to be done.
+        """
         directory, parts = self._directory, self._parts
         root = self._around.root(directory.cwd, directory.bucket)
         context = context_of(directory.cwd, directory.bucket)
@@ -520,7 +529,7 @@ def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
 
 
 def _nothing_in(found: Extracted) -> str:
-    """Return a sentence that says why a rollout contained nothing to remember."""
+    """Return a sentence that says why a conversation contained nothing to remember."""
     if found.reading.broken or found.reading.half_written:
         return "No part of the rollout could be read. Reverie reads it again when it changes."
     return "The rollout contains nothing to remember. Reverie reads it again when the thread continues."
@@ -578,10 +587,10 @@ class ExtractService:
         self._reporter = ExtractionReporter(parts.run.activity, str(parts.run.home.root))
 
     def plan(self, request: ExtractRequest) -> ThreadSelection:
-        """Select the threads to extract, without changing anything.
+        """Return the threads (conversations) to extract from, without changing anything.
 
-        The beginning of a rollout is read if the agent's database lacks facts about its thread. Raises
-        `Unavailable`.
+        The beginning of a rollout, the file of a thread, is read if the agent's database lacks facts about
+        the thread. Raises `Unavailable`.
         """
         extraction = self._parts.extraction
         rows, failures = self._parts.state.rows(), self._parts.state.failures()
@@ -666,7 +675,10 @@ class ExtractService:
     async def extract(
         self, request: ExtractRequest, engines: Engines, *, cancel: threading.Event, progress: Tell
     ) -> ExtractResult:
-        """Extract the selected rollouts, then consolidate their directories; return all results."""
+        """Extract from the selected rollouts (conversation files), then consolidate their directories.
+
+        Returns all results. `progress` gets each step; setting `cancel` ends the extraction.
+        """
         try:
             context = self._parts.run.home.context(project_path=request.project_path)
             self._parts.run.guard.require_context(context)
@@ -850,7 +862,7 @@ def _says_too_little(thread: Thread) -> bool:
 
 
 def _with_head(thread: Thread) -> Thread:
-    """Return the thread with missing facts added from the beginning of its rollout."""
+    """Return the thread with facts that the database lacks, from the beginning of its rollout file."""
     head = _EMPTY
     if thread.path is not None:
         try:

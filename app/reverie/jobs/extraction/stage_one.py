@@ -55,7 +55,7 @@ _FENCE = pattern_of(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 class RolloutSource(Struct, frozen=True):
-    """The rollout of one thread, with known facts about it."""
+    """The rollout, the file with the conversation of one thread, and known facts about the thread."""
 
     thread_id: str
     path: Path
@@ -75,7 +75,7 @@ class StageOneOutput(Struct, frozen=True):
 
 
 class Extracted(Struct, frozen=True):
-    """The result of an engine, with statistics of reading the rollout."""
+    """The result of an engine for one rollout (conversation file), with statistics of reading it."""
 
     output: StageOneOutput
     reading: ReadStatistics
@@ -86,7 +86,7 @@ class Extracted(Struct, frozen=True):
 
 
 class StageOneEngine(Protocol):
-    """The engine of stage one for one rollout.
+    """The engine that makes a text about one rollout (conversation file): rules or a model.
 
     `account` may be called at any time, also after a failure.
     """
@@ -100,7 +100,7 @@ class StageOneEngine(Protocol):
     async def extract(
         self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
     ) -> Extracted:
-        """Extract a trace and a summary from one rollout; `tell` receives progress texts.
+        """Return the text about one rollout (its trace) and a summary; `tell` receives progress texts.
 
         Raises the `UserError` family, `Cancelled`, `TimedOut`.
         """
@@ -225,7 +225,10 @@ _CHECK_EVERY = 256
 
 
 class PromptText(Struct, frozen=True):
-    """A rollout as text for a model: a JSON array of items, its middle cut out beyond 1,000,000 bytes."""
+    """A rollout (conversation file) as text for a model: a JSON array of items, at most 1,000,000 bytes.
+
+    If it is longer, the middle is cut out.
+    """
 
     text: str
     items: int
@@ -234,11 +237,12 @@ class PromptText(Struct, frozen=True):
 
 
 def items_of(path: Path, reading: ReadStatistics, check: Callable[[], None] = lambda: None) -> Iterator[Item]:
-    """Yield the relevant items of a rollout in order, each with its `timestamp` (UTC ms) under `_at`.
+    """Yield the relevant items of a rollout (conversation file) in order, as JSON objects.
 
-    `_at` is missing if the record has no time. These are left out: text that the agent added, turns undone by
-    a rollback, pictures, and hidden thinking (formats/codex.md sections 2 and 6). Only one line is in memory
-    at a time; unreadable lines are counted in `reading`. `check` is called every 256 records and may raise.
+    Each has its time (UTC ms) under `_at`, which is missing if the record has no time. These are left out:
+    text that the agent added, turns undone by a rollback, pictures, and hidden thinking (formats/codex.md
+    sections 2 and 6). Only one line is in memory at a time; unreadable lines are counted in `reading`.
+    `check` is called every 256 records and may raise.
     """
     plan = planned(RolloutHistory((Segment(path),)))
     for number, record in enumerate(records(path, reading)):
@@ -534,16 +538,17 @@ class _RolloutReader:
             step.code, step.tail = _result(output)
 
     def _task(self) -> _Task:
-        """Return the current task; create one if the rollout has no request."""
+        """Return the current task; create one if the conversation has no request so far."""
         if not self.tasks:
             self.tasks.append(_Task("What was asked for is not in the rollout"))
         return self.tasks[-1]
 
 
 class RulesStageOne:
-    """The rules engine of stage one; implements `StageOneEngine` without a model.
+    """The rules engine of stage one, which makes a text about a conversation without a model.
 
-    `statements` yields the sentences of a message in which a person explicitly states preferences.
+    It implements `StageOneEngine`. `statements` yields the sentences of a message in which a person
+    explicitly states preferences.
     """
 
     name = "rules"
@@ -736,7 +741,7 @@ class PromptEvidence(TextMarks, frozen=True):
 
 
 def trace_system(marks: PromptEvidence) -> str:
-    """Return the system prompt of stage one (`resources/prompts/rollout-trace.md`)."""
+    """Return the system prompt for a text about a conversation (`resources/prompts/rollout-trace.md`)."""
     return f"{prompt_words('rollout-trace').strip()}\n\n{marks.explained('The record')}\n"
 
 
@@ -760,7 +765,7 @@ def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: Pro
 
 
 def trace_reminder() -> str:
-    """Return the reminder for a model that answered stage one in the wrong form."""
+    """Return the reminder for a model that answered in the wrong form."""
     return prompt_words("rollout-trace-reminder").strip()
 
 

@@ -81,9 +81,9 @@ class StageTwoEngine(Protocol):
 
 
 class _AllEditable:
-    """A home in which every file is editable: the staging copy also changes files that the agent generates.
+    """A home in which every file is editable, for the copy in which stage two works.
 
-    `StageTwoGuard` restricts the changes instead.
+    The copy also changes files that the agent generates. `StageTwoGuard` restricts the changes instead.
     """
 
     def __init__(self, home: Home) -> None:
@@ -387,7 +387,10 @@ _OTHER_LABELS = ("Trace context:", "Key steps:", "Outcome:")
 
 
 class RulesMerge:
-    """The rules engine of stage two; implements `StageTwoEngine` without a model."""
+    """The rules engine of stage two, which makes the handbook without a model.
+
+    It implements `StageTwoEngine`.
+    """
 
     name = "rules"
 
@@ -411,7 +414,7 @@ class RulesMerge:
 def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
     """Return the handbook: the statements of the traces, newest first, merged into `previous`.
 
-    Each statement occurs once.
+    A trace is the text about one conversation. Each statement occurs once.
 
     Everything in `previous` is preserved: text before its sections, a person's own sections, text in
     generated sections that is not a statement, and older statements, so that knowledge from old traces
@@ -542,7 +545,10 @@ def consolidation_system(guard: StageTwoGuard, staging: Staging, marks: PromptEv
 
 
 def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
-    """Return the user message of stage two: the full index and the names and sizes of the traces."""
+    """Return the user message of stage two: the full index, and names and sizes of the traces.
+
+    A trace is the text about one conversation.
+    """
     index = next((trace.text for trace in staging.traces if trace.rel == INDEX), "")
     files = [
         f"/memories/project/{trace.rel} ({len(trace.text.encode()):,} bytes)"

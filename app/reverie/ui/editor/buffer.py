@@ -211,7 +211,7 @@ def kept_mine(buffer: Buffer) -> Buffer:
 def from_draft(
     buffer: Buffer, base: FileText | None, style: FileText | None, disk: FileText | None
 ) -> Buffer:
-    """Return the state of a file whose text was restored from a draft.
+    """Return the state of a file into which the text of a draft (a stored unsaved text) was put.
 
     `base`: the version on which the draft is based; None if there was no file. `style`: the version whose
     byte order mark and line breaks a save uses if there is no `base`. `disk`: the current version; None if

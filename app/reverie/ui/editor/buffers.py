@@ -127,10 +127,10 @@ class Buffers(QObject):
         return file
 
     def bring_back(self, session: HomeSession, buffer: state.Buffer, content: str, cursor: int) -> bool:
-        """Open a file with the text of a draft, `content`; return False if the file has other unsaved text.
+        """Open a file with `content`, the text of a draft (a stored unsaved text).
 
         `buffer` is the state of the file, with the current version on disk. `cursor` is the position of the
-        caret. If the result is False, nothing was done.
+        caret. If the file has other unsaved text, nothing is done and False is returned.
         """
         ref = buffer.ref
         file = self._files.get(ref)

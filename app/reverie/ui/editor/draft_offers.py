@@ -30,7 +30,7 @@ from reverie.ui.editor.drafts_dialog import DraftsDialog
 
 
 class DraftOffers(QObject):
-    """Offers the drafts that a killed window left, and those of saves that another program overwrote.
+    """The offers to restore drafts: unsaved texts of a killed window, and saves that were overwritten.
 
     `bar` offers all drafts of the shown home; the editor pane offers the draft of the shown file. A draft
     stays on disk until its text is in the editor and stored again as a draft of this window, or until the

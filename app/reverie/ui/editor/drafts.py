@@ -42,7 +42,10 @@ _Mark = tuple[int, int, str | None, str]
 
 
 class _Typed(Struct, frozen=True):
-    """An unsaved text that is about to be written as a draft."""
+    """An unsaved text of the editor that is about to be stored on disk as a draft.
+
+    `mark`: the value of `_mark` for it. `replaces`: the names of drafts that it replaces.
+    """
 
     workbench: HomeEngine
     ref: FileRef

@@ -90,7 +90,10 @@ class TreeOrder(QObject):
                 self._choose(self.arrangement._replace(sort=known))
 
     def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
-        """Choose the filter; for "loaded", "stale" and "warnings", `only` holds the paths to show."""
+        """Choose the filter `show` of the trees.
+
+        `only`: the paths of the memories to show, for the filters "loaded", "stale" and "warnings".
+        """
         self._choose(self.arrangement._replace(show=show, only=only))
 
     @Slot()

@@ -396,7 +396,7 @@ class UnseenControl(QObject):
     # Reading
 
     def follow(self, update: TreeUpdate) -> None:
-        """Update the bar to show the unseen changes in the updated trees."""
+        """Update the bar, because the trees have changed and with them what the user has not seen."""
         change = self._change
         if change is not None and change.path not in update.view.unseen:
             self._looking.stop()
@@ -430,7 +430,7 @@ class UnseenControl(QObject):
             self._pane.gone.clear()
 
     def _ask(self, path: str) -> None:
-        """Read the unseen change of a memory in a job."""
+        """Read in a job what others changed in the memory at `path` since the user saw it."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return

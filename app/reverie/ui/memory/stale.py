@@ -122,11 +122,11 @@ class StaleControl(QObject):
         return not self._quiet.isActive() and not self._lane.busy
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
-        """Return the stale statements of a memory as lint findings."""
+        """Return the statements in the memory at `path` that are no longer true, as lint findings."""
         return self._findings.get(path, ())
 
     def of_open(self) -> tuple[CheckedClaim, ...]:
-        """Return the stale statements of the open memory."""
+        """Return the statements in the open memory that are no longer true of the project."""
         file = self._pane.file
         path = file.buffer.address.path if file is not None else ""
         return tuple(claim for claim in self.claims if claim.path == path)

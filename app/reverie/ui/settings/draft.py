@@ -188,7 +188,7 @@ def is_base_url(text: str) -> bool:
 
 
 def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
-    """Return all settings as a draft.
+    """Return all settings as a draft, the form in which the dialog edits them.
 
     It includes the background settings of the home `home_id`; none if that is "".
     """

@@ -93,7 +93,10 @@ class KnownTexts:
         return bool(places)
 
     def _paths(self, folded: str) -> Iterable[str]:
-        """Return the paths of the notes that have this folded line with the same meaning."""
+        """Return the paths of the notes that have a line with the same meaning.
+
+        `folded`: the line without case and markup.
+        """
         own = folded.split()
         rarest = min((self._where.get(each, []) for each in own), key=len)
         for number in rarest[:_LOOKED_AT]:

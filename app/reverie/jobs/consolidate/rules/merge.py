@@ -92,9 +92,10 @@ _END = -1
 
 
 class _Index:
-    """An index of the passages of a body by their lines, folded, with their headings and parent lines.
+    """An index of the passages of a body by their lines, ignoring case and markup.
 
-    A search takes the same time however often a line is repeated.
+    Each passage comes with its headings and parent lines. A search takes the same time however often a line
+    is repeated.
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:

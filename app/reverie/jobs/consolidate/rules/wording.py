@@ -131,7 +131,7 @@ _SCRIPT_CHANGE = pattern_of(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z
 
 
 def word(canon: str) -> str:
-    """Return the folded form of the lower-case word `text`: uninflected, and the same for all synonyms."""
+    """Return the form of the lower-case word `text` for comparison: uninflected, the same for synonyms."""
     return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
 
 
@@ -233,7 +233,7 @@ class WordToken(NamedTuple):
     """One token of a statement: a word, number, name or identifier."""
 
     canon: str
-    """The folded text, equal for phrasings of the same thing."""
+    """The text in the form for comparison, equal for phrasings of the same thing."""
     kind: TokenKind
     unit: str = ""
     """The unit of a number, or the year of a date; empty if there is none."""
@@ -287,7 +287,7 @@ class Wording(Struct, frozen=True):
 
     @property
     def canons(self) -> frozenset[str]:
-        """The folded texts of all tokens."""
+        """The texts of all tokens in the form for comparison: uninflected, the same for synonyms."""
         return frozenset(token.canon for token in self.tokens)
 
 
@@ -336,7 +336,7 @@ _BOUNDARY_WORDS = BOUNDARIES
 
 @lru_cache(maxsize=4096)
 def read_wording(text: str, *, code: bool = False, capital_nouns: bool = False) -> Wording:
-    """Return the tokens of one statement; cached, because the same lines recur.
+    """Return the tokens of one statement; the result is cached, because the same lines recur.
 
     `code`: the text is a line of code, in which each word is an identifier and nothing is negated.
     `capital_nouns`: capital letters do not mark names, as in German.
