@@ -252,7 +252,7 @@ class Guide:
             self._camera.picture("8-dark")
 
     def _conflicts(self) -> None:
-        """Open the longest memory of a usual length, and change its file from outside."""
+        """Open the longest memory of at most `_READABLE` bytes, and change its file from outside."""
         tab = self._window.tab
         self._window.show_memory()
         self._pick(self._first)

@@ -48,12 +48,13 @@ from reverie.values import Struct, columns
 
 
 class _Source(Struct, frozen=True):
-    """A place in which findings are looked for, with those that were found there."""
+    """A place that was searched for findings, and the findings there."""
 
     report: FindingReport
     service: FindingService | None = None
     """The service of a home; None for the notes in a project directory."""
     context: ScopeContext | None = None
+    """The context of the memories in the home; None for the notes in a project directory."""
 
 
 def findings(session: Invocation) -> int:
@@ -63,7 +64,8 @@ def findings(session: Invocation) -> int:
     saves: {tokens}, suggestion}`, and `why` if a model noticed it. `suggestion` is `{action, why, diff}` or
     null. Findings that share a line form one matter: they follow the best of them and have the same `matter`.
     With `--project`, the notes in the project are checked, and the memories about it in the agents' homes.
-    The number of findings does not affect the exit code.
+
+    Returns the exit code: 1 if a home cannot be read, 2 if there is no such project, else 0.
     """
     project = _project(session)
     if project is not None and not is_directory(project):
@@ -148,7 +150,10 @@ def _project(session: Invocation) -> Path | None:
 
 
 def _sources(session: Invocation, project: Path | None) -> tuple[list[_Source], list[UserError]]:
-    """Look for findings in the project, or in all homes; return them, and the errors of homes that failed."""
+    """Search the project, or all homes, for findings.
+
+    Return the places that were searched, with their findings, and the errors of homes that failed.
+    """
     sources = [_in_project(session, project)] if project is not None else []
     asked = every_home(session)
     errors = [*asked.problems]
@@ -168,7 +173,8 @@ def _sources(session: Invocation, project: Path | None) -> tuple[list[_Source], 
 def _in_project(session: Invocation, project: Path) -> _Source:
     """Return the findings about the notes in the project directory itself.
 
-    No write of these notes is recorded, so that it is unknown which of them is newer, unless they tell.
+    Reverie does not record who wrote these notes and when, so the newer of two is known only if the notes say
+    it.
     """
     claims = ProjectClaims(project)
     claims.look()
@@ -183,7 +189,7 @@ def _in_project(session: Invocation, project: Path) -> _Source:
 
 
 def _of_projects(session: Invocation) -> Dismissals:
-    """Return the dismissed findings about notes in project directories."""
+    """Return the store of the findings about notes in project directories that a person dismissed."""
     profile = session.profile
     file = profile.own_sidecars("projects") / "findings.json"
 

@@ -30,9 +30,10 @@ _REASONS = {
 
 
 def projects(session: Invocation) -> int:
-    """Print each project with its stores; return the exit code, 1 if a home cannot be opened.
+    """Print each project with its stores of notes; return the exit code, 1 if a home cannot be opened.
 
-    `--same`, `--apart` and `--name` first store a person's answer.
+    The options `--same`, `--apart` and `--name` first store a person's answer: that two projects are one,
+    that they are two, or the name of a project without a repository.
     """
     homes, errors = from_each(session, every_home(session), lambda parts: parts)
     registry = ProjectRegistry(session.profile, session.clock)

@@ -113,13 +113,13 @@ _MOST_DISMISSED = 5_000
 
 
 class Suggestion(Struct, frozen=True):
-    """A change that would settle a finding, to be applied as it is."""
+    """A change that would settle a finding and that a person can apply as it is."""
 
     action: Action
     why: Phrase
     """The reason, as a sentence."""
     diff: str
-    """All changes as a unified diff, with the agent's index; secrets are redacted."""
+    """All changes as a unified diff, including those of the agent's index; secrets are redacted."""
     tokens: int = 0
     """The number of tokens that a session would load less at its start."""
 
@@ -166,8 +166,10 @@ class ChangedMemory(Struct, frozen=True):
     """One file that a decision changed, or would change."""
 
     path: str
+    """The path of the memory, as in `memory_path`."""
     command: Literal["create", "delete", "str_replace"]
     diff: str
+    """The change as a unified diff; secrets are redacted."""
 
 
 class Decided(Struct, frozen=True):
@@ -187,7 +189,8 @@ class _Found(Struct, frozen=True):
     proposal: Proposal | None = None
     """The suggested change; None if there is none."""
     choices: tuple[Proposal | None, Proposal | None] = (None, None)
-    """The changes by which the first or the second memory counts; None if that is impossible."""
+    """The changes by which only the first or only the second of two memories counts; None if there is no such
+    change."""
 
 
 class FindingReport(Struct, frozen=True):
@@ -220,7 +223,7 @@ def findings_of(
     caps: Caps = _NO_CAPS,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
-    """Find everything to review in these notes, most useful first; without suggestions.
+    """Return all findings about these notes, most useful first, without suggestions.
 
     `stale`: the statements in the notes that the repository disproves; `noticed`: the pairs of statements
     that models noticed. Findings that a person decides together are adjacent. `caps`: the limits of the agent
@@ -408,8 +411,8 @@ class FindingService(Dismissals):
     ) -> None:
         """Connect the service to a home.
 
-        `view` returns the names of the memories of a context; `claims` the service that checks the claims in
-        them.
+        `view` returns the list of the memories of a context; `claims` returns the service that compares
+        statements in memories with the repository.
         """
         self._parts = parts
         self._view = view
@@ -434,10 +437,10 @@ class FindingService(Dismissals):
     def _look(
         self, context: ScopeContext, check: Callable[[], None]
     ) -> tuple[ProposalOverlay | None, list[RelatedNote], list[_Found], tuple[str, ...]]:
-        """Return an overlay for proposals, the notes, the findings, and the limits of the check.
+        """Return a copy of the memories to try proposals on, the notes, the findings, and limits.
 
-        The overlay is None if no run may change the memories. The limits are sentences about data that was
-        not examined.
+        The copy is None if no run may change the memories. The limits are sentences about data that was not
+        examined.
         """
         parts, overlay = self._parts, None
         try:
@@ -454,7 +457,7 @@ class FindingService(Dismissals):
     def decide(
         self, context: ScopeContext, finding_id: str, take: Take, state: str, *, dry_run: bool = False
     ) -> Decided:
-        """Carry out a decision about a finding; return the changes.
+        """Carry out the decision `take` about a finding; return the changes.
 
         `state`: the `state` of the finding as the person saw it. `dry_run`: only return the changes. Raises
         `StoreError` if there is no such finding any more or it cannot be decided in this way, `Conflict` if
@@ -497,9 +500,10 @@ class FindingService(Dismissals):
         return Decided(result.run_id, changed, undo)
 
     def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
-        """Read the current texts of memories, and of files that the agent reads beside them.
+        """Return the current text of the note at each of these paths.
 
-        Raises `StoreError` if a path no longer exists among them.
+        The notes are memories of `context` and files that the agent reads beside them. Raises `StoreError` if
+        a path is none of them any more.
         """
         found = {note.path: note.text for note in self._notes(context, None) if note.path in paths}
         for path in paths:
@@ -575,7 +579,11 @@ def _note(path: str, data: bytes) -> Iterator[RelatedNote]:
 
 
 def _shown(found: _Found, overlay: ProposalOverlay | None, texts: Mapping[str, str]) -> MemoryFinding:
-    """Return a finding with its suggestion and state; `texts`: the texts of the notes by path."""
+    """Return a finding with its suggestion and state.
+
+    `overlay`: the copy of the memories for trying the suggested change; None: no suggestion. `texts`: the
+    texts of the notes by path.
+    """
     finding, suggestion = found.finding, None
     changes = overlay.changes(found.proposal) if overlay is not None and found.proposal is not None else ()
     if found.proposal is not None and overlay is not None and changes:

@@ -47,7 +47,7 @@ class IdentityLog:
         self._clock = clock
 
     def load(self) -> dict[str, Identity]:
-        """Return a mapping from project path to the repository last seen there."""
+        """Return the repository that was last seen in each project, by the path of the project."""
         raw = self._sidecar.read().data.get("projects")
         found = raw.items() if isinstance(raw, dict) else ()
         return {path: identity for path, entry in found if (identity := _identity(entry))}
@@ -110,10 +110,11 @@ class HomeProjects:
         """The repositories that Reverie saw earlier in the projects of the home."""
 
     def listed(self, known: Mapping[str, Identity], check: Callable[[], None]) -> tuple[LiveProject, ...]:
-        """Return the projects that the home lists, with their repositories, and remember these.
+        """Return the projects that the home lists, with their repositories, and store these repositories.
 
-        `known`: the content of `log`; `check` may raise to stop. A project that does not exist now, or
-        whose repository does not respond, has the identity that is known.
+        `known`: the repositories seen earlier, by project path (`log.load()`). `check` may raise to stop. A
+        project that does not exist now, or whose repository does not respond, gets its repository from
+        `known`.
         """
         projects = []
         listed = [project for project in self._parts.home.contents().projects if self._has_scope(project)]
@@ -132,10 +133,10 @@ class HomeProjects:
         return tuple(projects)
 
     def lost(self, known: Mapping[str, Identity]) -> Iterator[LostStore]:
-        """Yield the orphaned stores of the home; their paths are completed from `known`.
+        """Yield the orphaned stores of the home: directories of notes that no listed project uses.
 
-        If the home no longer names the path of a store's project, it is the path in `known` for which the
-        agent would use the same directory.
+        If the home does not name the project of a store, it is the path in `known` (repositories seen
+        earlier, by project path) for which the agent would use the same directory.
         """
         home = self._parts.home
         stores = () if home.orphans is None else home.orphans.lost_stores()
@@ -151,10 +152,11 @@ class HomeProjects:
     def former_identity(
         self, store: LostStore, known: Mapping[str, Identity], check: Callable[[], None], *, look: bool = True
     ) -> Identity | None:
-        """Return the identity of the repository that a store belonged to; None if it is unknown.
+        """Return the identity of the repository that an orphaned store belonged to; None if it is unknown.
 
         It is combined from the repositories that are at the possible paths of the project now, and those that
-        Reverie saw there earlier (`known`). `look`: whether to open repositories. `check` may raise to stop.
+        Reverie saw there earlier (`known`, by path). `look`: if False, no repository is opened. `check` may
+        raise to stop.
         """
         checkouts = store.checkouts[:_MOST_CHECKOUTS] if look else ()
         found: list[Identity] = []
@@ -178,10 +180,10 @@ class HomeProjects:
 
 
 def store_files(directory: Path, *, flat: bool = False) -> tuple[tuple[StoreFile, ...], bool]:
-    """Return the files of a store, at most `MOST_FILES`, and whether it has more.
+    """Return the files of the store `directory`, at most `MOST_FILES`, and True if it has more.
 
-    `flat`: only the notes at the top level belong to the store; deeper files are of the agent's present
-    layout. A missing directory has no files.
+    `flat`: True if only the notes at the top level belong to the store, because deeper files are of the
+    agent's present layout. A missing directory has no files.
     """
     try:
         entries = RootedDirectory(directory).walk(files_limit=MOST_FILES + 1).entries
@@ -199,8 +201,9 @@ class ProjectStore(Struct, frozen=True):
     """One store of notes of a project."""
 
     home: Path
+    """The root directory of the home to which the store belongs."""
     agent: str
-    """The kind of the home."""
+    """The kind of the home, which names its agent."""
     store: Path
     """The directory of the notes; it need not exist."""
     checkout: str
@@ -208,17 +211,18 @@ class ProjectStore(Struct, frozen=True):
     worktree: bool
     """Whether the checkout is a linked worktree."""
     notes: int
+    """The number of files in the store."""
     current: bool
-    """Whether the agent loads the store today in `checkout`, which exists."""
+    """Whether `checkout` exists and the agent loads the notes of the store there today."""
 
 
 class ProjectAsk(Struct, frozen=True):
-    """A question whether a project is the same as another one."""
+    """A question to a person: whether a project is the same as another one."""
 
     other: str
     """The slug of the other project."""
     reason: str
-    """See `claims.same_project.Verdict`."""
+    """The reason for the question: "fork", "rewritten" or "unsure" (`claims.same_project.Verdict`)."""
     checkouts: tuple[str, str]
     """A directory of this project, and one of the other project."""
 
@@ -227,14 +231,19 @@ class ProjectRow(Struct, frozen=True):
     """One project with its stores in all homes."""
 
     slug: str
+    """A short unique name for commands, which the project keeps."""
     name: str
     roots: tuple[str, ...]
+    """The ids of the first commits of its repositories, sorted."""
     remotes: tuple[str, ...]
+    """The addresses of all remotes of its repositories, sorted."""
     below: str
+    """The path of the project below the root of the repository; empty for the root itself."""
     stores: tuple[ProjectStore, ...]
     asks: tuple[ProjectAsk, ...]
+    """The questions whether this project is the same as another one."""
     keys: Mapping[str, str]
-    """The text under which the slug and a person's answers are stored, by the path of each directory."""
+    """The key under which the slug and a person's answers are stored, by the path of each directory."""
 
 
 class _KnownProject(Struct, frozen=True):
@@ -243,6 +252,7 @@ class _KnownProject(Struct, frozen=True):
     slug: str
     name: str
     keys: tuple[str, ...]
+    """The keys (`ProjectRow.keys`) and paths of all directories in which the project was seen."""
 
 
 class ProjectRegistry:
@@ -252,7 +262,10 @@ class ProjectRegistry:
         self._sidecar = Sidecar(profile.data / "projects.json", lock_dir=profile.locks, clock=clock)
 
     def answers(self) -> dict[tuple[str, str], Answer]:
-        """Return a person's answers, by the sorted pair of `answer_key`s."""
+        """Return a person's answers whether two repositories are one project.
+
+        The key is the sorted pair of the repositories' `answer_key`s.
+        """
         found: dict[tuple[str, str], Answer] = {}
         for entry in _objects(self._sidecar.read().data.get("answers")):
             keys, answer = tuple(sorted(_texts(entry.get("between")))), entry.get("answer")
@@ -261,7 +274,7 @@ class ProjectRegistry:
         return found
 
     def names(self) -> dict[str, str]:
-        """Return the names that a person gave to projects without a repository, by path."""
+        """Return the names that a person gave to projects without a repository, by the project's path."""
         raw = self._sidecar.read().data.get("names")
         return {path: _text(name) for path, name in raw.items()} if isinstance(raw, dict) else {}
 
@@ -275,7 +288,7 @@ class ProjectRegistry:
         ]
 
     def remember(self, rows: Iterable[ProjectRow]) -> None:
-        """Store the slugs, names and keys of projects that are new or have new keys."""
+        """Store the slug, name and keys of each project in `rows` that is new or has changed."""
         known = {project.slug: project for project in self.projects()}
         fresh = [
             row
@@ -303,7 +316,10 @@ class ProjectRegistry:
         self._sidecar.update(change)
 
     def answer(self, pairs: Iterable[tuple[str, str]], answer: Answer) -> None:
-        """Store a person's answer about these pairs of `answer_key`s; it replaces earlier ones."""
+        """Store a person's answer for each of these pairs of repositories; it replaces earlier answers.
+
+        A repository is given by its `answer_key`.
+        """
         wanted = {(min(pair), max(pair)) for pair in pairs}
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -343,9 +359,10 @@ class _FoundStore(Struct, frozen=True):
 def survey_projects(
     homes: Sequence[HomeContainer], registry: ProjectRegistry, check: Callable[[], None] = no_check
 ) -> tuple[ProjectRow, ...]:
-    """Return the projects of these homes with all their stores; those with the most notes first.
+    """Return the projects of these homes with all their stores; those with the most notes come first.
 
-    A project without any notes is listed only while its directory exists. `check` may raise to stop.
+    A project without any notes is listed only while its directory exists. New slugs are stored in `registry`.
+    `check` may raise to stop.
     """
     repositories = RepositoryIdentities()
     names = registry.names()
@@ -405,7 +422,11 @@ def _found(
     name: str,
     names: Mapping[str, str],
 ) -> _FoundStore:
-    """Return a store that its agent loads in the directory `path` (empty: unknown), if that exists."""
+    """Return a store with the directory by which it is assigned to a project.
+
+    `directory`: the directory of the notes; `path`: the path of the project, empty if unknown. `notes`: the
+    number of notes; `names`: the names that a person gave to projects, by path.
+    """
     place = real_path(path) if path else str(directory)
     worktree = identity is not None and identity.worktree
     current = bool(path) and is_directory(Path(path))
@@ -416,7 +437,7 @@ def _found(
 def _listed_before(
     groups: Sequence[Sequence[ProjectPlace]], known: Sequence[_KnownProject]
 ) -> list[_KnownProject | None]:
-    """Return for each group the project in `known` that it was before; None for a new one.
+    """Return for each group of directories the project in `known` that it was before; None for a new project.
 
     A project is recognized by its repository, else by a directory, as after its first remote was added.
     """
@@ -439,9 +460,10 @@ def _keys(group: Iterable[ProjectPlace]) -> dict[str, str]:
 def _row(
     group: Sequence[ProjectPlace], found: Sequence[_FoundStore], before: _KnownProject | None, taken: set[str]
 ) -> ProjectRow:
-    """Return the row of one project, with the slug and name that it had `before`; None: it is new.
+    """Return the row of one project.
 
-    `taken`: the slugs of other projects.
+    `group`: its directories; `found`: its stores; `before`: the project as it was listed before, which keeps
+    its slug and name, or None; `taken`: the slugs of other projects.
     """
     identities = [place.identity for place in group if place.identity]
     given = next((place.name for place in group if place.name), "")

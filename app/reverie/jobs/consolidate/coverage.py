@@ -585,7 +585,10 @@ class HarvestLog:
         return saved
 
     def give_up(self, workspace_id: str, record: Mapping[str, Any]) -> None:
-        """Save a pending record as failed if its harvest was abandoned and has no attempts left."""
+        """Save a pending harvest as failed, if its process has ended and no attempt is left.
+
+        `record`: its record as JSON data.
+        """
         shown = shown_harvest(record, now=self._clock())
         if record["status"] == "pending" and shown["status"] == "failed":
             self.save(workspace_id, shown, after=record)

@@ -42,7 +42,11 @@ class ProposalOverlay:
     def __init__(
         self, home: Home, context: ScopeContext, usage: UsageLog, check: Callable[[], None] = no_check
     ) -> None:
-        """Read the memories of `context`; `check` is called for each and may raise to stop."""
+        """Read the memories of `context`.
+
+        `usage`: the record of uses and pins of the memories. `check` is called for each memory and may raise
+        to stop.
+        """
         self._overlay = DreamOverlay(home, context, usage)
         self.notes: Mapping[str, Note] = {note.path: note for note in self._overlay.notes(check)}
         """The memories that a run may read, by path."""
@@ -53,7 +57,10 @@ class ProposalOverlay:
         return note is not None and not (note.index or note.document or note.write_protected)
 
     def changes(self, proposal: Proposal) -> Sequence[FileChange]:
-        """Return all files that the proposal would change; empty if the guard refuses a part of it."""
+        """Return all files that the proposal would change.
+
+        Empty if the rules that limit what a run may change forbid a part of the proposal.
+        """
         overlay, before = self._overlay, self._overlay.savepoint()
         try:
             guard = request_all(overlay, proposal, self.notes)
@@ -65,7 +72,10 @@ class ProposalOverlay:
             overlay.rollback(before)
 
     def tokens_saved(self, changes: Sequence[FileChange]) -> int:
-        """Return by how many tokens the text that a session loads at its start shrinks; never below 0."""
+        """Return by how many tokens the text that a session loads at its start is shorter after `changes`.
+
+        Never below 0.
+        """
         return max(0, self._loaded(changes, "before") - self._loaded(changes, "after"))
 
     def _loaded(self, changes: Sequence[FileChange], side: str) -> int:
@@ -75,9 +85,10 @@ class ProposalOverlay:
 
 
 def request_all(overlay: DreamOverlay, proposal: Proposal, notes: Mapping[str, Note]) -> Guard:
-    """Request the operations of a proposal from a guard, the deletes last; return the guard.
+    """Request the operations of a proposal from a new guard, deletions last; return the guard.
 
-    `notes`: the memories by path. Raises `StoreError` with the guard's reason if it refuses one.
+    The guard checks each operation against the limits of a run and applies it to `overlay`, the copy of the
+    memories. `notes`: the memories by path. Raises `StoreError` with the reason if the guard refuses one.
     """
     guard = overlay.guard(budget=len(proposal.texts), dry_run=False)
     if proposal.heir:
@@ -109,7 +120,11 @@ class DecisionJob(Job[None]):
         proposal: Proposal,
         expected: Sequence[FileChange],
     ) -> None:
-        """Prepare the run; `expected` are the changes that the person has seen and decided on."""
+        """Prepare the run.
+
+        `hold`: a function that holds the agent's own lock during the run. `expected`: the changes that the
+        person has seen and decided on.
+        """
         self._parts = parts
         self._hold = hold
         self._context = context
@@ -140,9 +155,9 @@ class DecisionJob(Job[None]):
         """Do nothing, because the person has decided."""
 
     def accept(self, thought: None, run: RunContext) -> Plan:
-        """Return the changes as a plan.
+        """Return the plan of the run: the changes of the proposal to the present files.
 
-        Raises `Conflict` if the present files would become others than the person has seen.
+        Raises `Conflict` if they differ from the changes that the person has seen.
         """
         overlay = DreamOverlay(self._parts.home, self._context, self._parts.usage)
         notes = {note.path: note for note in overlay.notes(run.limits.check)}
@@ -171,7 +186,7 @@ class DecisionJob(Job[None]):
         )
 
     def ops(self) -> tuple[Op, ...]:
-        """Return the operations requested so far."""
+        """Return the operations that were requested so far."""
         return () if self._guard is None else self._guard.ops
 
     def refused(self, refusal: UserError) -> RunResult:
@@ -179,7 +194,7 @@ class DecisionJob(Job[None]):
         raise refusal
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity."""
+        """Report an event of the run in Activity, the log of background work; `text` is for people."""
         self._parts.activity.add(
             f"decision.{event}",
             level=level,

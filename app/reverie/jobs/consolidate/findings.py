@@ -219,7 +219,7 @@ class _Words(Struct, frozen=True):
     """The vocabulary of the rules, from `resources/related.toml`."""
 
     versions: frozenset[str]
-    """Words in a name that name a version of a note, not its subject."""
+    """Words such as "old" or "final" in a file name, which name a version of a note and not its subject."""
     later: frozenset[str]
     """Words in a name that mark a later version of a note."""
     earlier: frozenset[str]

@@ -95,7 +95,7 @@ def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 class PairsNoticed:
-    """The pairs that a model has pointed out in one run."""
+    """The pairs of related lines, such as a contradiction, that a model has pointed out in one run."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         """Start without pairs; `texts` are the memories of the run, by path."""

@@ -2,7 +2,7 @@
 
 A `Proposal` holds the new text of each note that it changes. It is made only where the notes themselves show
 what is right: all of one note is in another one, or a later note says that something is done, replaced, or
-has another value.
+has another value. The reasons (`Phrase`) are sentences for people.
 
 Pure: no clock, no disk.
 """
@@ -32,21 +32,22 @@ class Proposal(Struct, frozen=True):
     texts: Mapping[str, str | None]
     """The new text of each note that changes, by path; None deletes the note."""
     heir: str = ""
-    """The note that gets the pin of a deleted one, if a person chose to delete it.
+    """The note that is pinned instead, if a person chose to delete a pinned note.
 
     Empty: a pinned note is not deleted.
     """
 
 
 def deletion(path: str, why: Phrase) -> Proposal:
-    """Return the proposal to delete one note."""
+    """Return the proposal to delete the note at `path`; `why`: the reason, as a sentence for people."""
     return Proposal("delete", why, {path: None})
 
 
 def line_edit(path: str, text: str, line: int, after: str, why: Phrase) -> Proposal | None:
-    """Return the proposal to replace one line of a note, from 1; None if that changes nothing.
+    """Return the proposal to replace one line of a note by `after`; None if that changes nothing.
 
-    If `after` is empty, the line is removed. The line keeps its line ending.
+    `text`: the text of the note at `path`; `line`: the number of the line, from 1. If `after` is empty, the
+    line is removed. The line keeps its line ending. `why`: the reason, as a sentence for people.
     """
     lines = text.split("\n")
     if not 1 <= line <= len(lines):
@@ -58,7 +59,11 @@ def line_edit(path: str, text: str, line: int, after: str, why: Phrase) -> Propo
 
 
 def stated_instead(path: str, text: str, fact: Fact, said: str, why: Phrase) -> Proposal | None:
-    """Return the proposal to replace a statement by `said`; None if the statement is not in one line."""
+    """Return the proposal to replace the statement `fact` of a note by the text `said`.
+
+    `text`: the text of the note at `path`; `why`: the reason, as a sentence for people. None if the statement
+    is not exactly once in its line, or `said` has several lines.
+    """
     lines = text.split("\n")
     before = lines[fact.line - 1] if fact.line <= len(lines) else ""
     if before.count(fact.text) != 1 or "\n" in said:
@@ -106,29 +111,38 @@ def _is_state(line: str, match: re.Match[str]) -> bool:
 
 
 def renamed(line: str, gone: str, instead: str) -> str:
-    """Return a line with the name `gone` replaced by `instead`; empty if it does not have it exactly once."""
+    """Return a line with the name `gone` replaced by the name `instead`.
+
+    Empty if `gone` is not in the line, or more than once.
+    """
     pattern = re.compile(rf"(?<![\w./-]){re.escape(gone)}(?![\w/-])")
     found = pattern.findall(line)
     return pattern.sub(lambda _match: instead, line) if len(found) == 1 else ""
 
 
 def repeats(small: str, large: str) -> Phrase:
-    """Return the reason to delete a note that another one contains."""
+    """Return the reason to delete a note that another one contains; the arguments are paths."""
     return phrase("{large} has everything that {small} states.", small=_name(small), large=_name(large))
 
 
 def overtaken(older: str, newer: str) -> Phrase:
-    """Return the reason to delete a note of which a later version exists."""
+    """Return the reason to delete a note of which a later version exists; the arguments are paths."""
     return phrase("{newer} is the later version of {older}.", older=_name(older), newer=_name(newer))
 
 
 def whole_description(path: str, text: str) -> Proposal:
-    """Return the proposal to write a description so that the agent reads all of it; `text`: the new text."""
+    """Return the proposal to write the description of a note so that the agent reads all of it.
+
+    `text`: the new text of the note at `path`.
+    """
     return Proposal("describe", phrase("The agent reads only a part of this description."), {path: text})
 
 
 def corrected(path: str, text: str, token: str, to: str) -> Proposal:
-    """Return the proposal to correct a statement that the repository disproves; `text`: the new text."""
+    """Return the proposal to correct a statement that the repository disproves.
+
+    `text`: the new text of the note at `path`; `token`: the wrong value; `to`: the value in the repository.
+    """
     why = phrase("According to the repository, {token} is {to} now.", token=token, to=to)
     return Proposal("replace", why, {path: text})
 
@@ -144,27 +158,30 @@ def changed_since(path: str) -> Conflict:
 
 
 def kept(stays: str, goes: str) -> Proposal:
-    """Return the proposal of a person who keeps one of two notes and deletes the other."""
+    """Return the proposal by which a person keeps the note `stays` and deletes the note `goes` (paths)."""
     return Proposal("delete", chosen(stays, goes), {goes: None}, heir=stays)
 
 
 def chosen(stays: str, goes: str) -> Phrase:
-    """Return the reason of a change by which a person chose one of two notes."""
+    """Return the sentence that a person chose the note `stays` over the note `goes` (paths)."""
     return phrase("You chose {stays} over {goes}.", stays=_name(stays), goes=_name(goes))
 
 
 def later_value(older: str, newer: str) -> Phrase:
-    """Return the reason to take over a value from a later note."""
+    """Return the reason to take over a value from a later note; the arguments are paths."""
     return phrase("{newer} was written later than {older}.", older=_name(older), newer=_name(newer))
 
 
 def done_since(newer: str) -> Phrase:
-    """Return the reason to mark something as done that a later note calls done."""
+    """Return the reason to mark as done what the later note at the path `newer` calls done."""
     return phrase("{newer} says that this is done.", newer=_name(newer))
 
 
 def replaced_since(newer: str, gone: str, instead: str) -> Phrase:
-    """Return the reason to replace a name by the one that a later note gives."""
+    """Return the reason to replace the name `gone` by the name `instead`, which a later note gives.
+
+    `newer`: the path of the later note.
+    """
     return phrase(
         "{newer} says that {instead} has replaced {gone}.", newer=_name(newer), gone=gone, instead=instead
     )

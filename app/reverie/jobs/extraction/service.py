@@ -346,7 +346,10 @@ class RolloutRun(ExtractJob[Extracted]):
 
 
 class DirectoryRun(ExtractJob[Staging]):
-    """Stage two of one directory as a job: makes its handbook of its traces (texts about rollouts)."""
+    """The job that makes the handbook of one directory from its traces (texts about conversations).
+
+    This is stage two of extraction; stage one makes the traces.
+    """
 
     def __init__(
         self,

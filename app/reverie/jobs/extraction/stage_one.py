@@ -472,7 +472,7 @@ class _RolloutReader:
         self._open: dict[str, _CommandStep] = {}
 
     def take(self, item: Item) -> None:
-        """Process the next item."""
+        """Process the next item of the rollout: a message, a tool call, its output or an interruption."""
         kind = item.get("type")
         if kind == "message":
             self._said(str(item.get("role")), message_text(item))

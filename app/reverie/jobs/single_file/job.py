@@ -173,10 +173,10 @@ class FileRulesEngine(_Engine[Task, Draft]):
 
 
 class FileModelEngine(_Engine[Task, Draft]):
-    """The model engine of a job; implements `FileEngine`.
+    """The engine that lets a model edit the draft of one file; implements `FileEngine`.
 
-    It runs the agent loop with the tools of the draft. `instructions` are the home's own, empty for the
-    built-in ones.
+    The model edits by calling the tools of the draft. `instructions`: the home's own instructions for the
+    model; if empty, Reverie's built-in ones are used.
     """
 
     max_steps: ClassVar[int]

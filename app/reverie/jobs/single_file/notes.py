@@ -116,7 +116,7 @@ class NotesDraft(FileDraft):
 
 
 class NotesTask(FileTask, frozen=True, kw_only=True):
-    """The input of one update."""
+    """The input for one update of session notes, the notes that the agent keeps about a conversation."""
 
     target: NotesPlace
     messages: tuple[Message, ...]

@@ -163,9 +163,10 @@ class FileService(Generic[Found]):
     def answer(
         self, workspace_id: str, work: Callable[[], Found], message_id: str = "", *, level: str = "info"
     ) -> Found:
-        """Return the outcome of `work`; if `work` raises `NoRun`, report its gate and return that.
+        """Return the outcome of `work`; if it cannot run, report the reason and return that outcome.
 
-        `level` is the level of the report of a gate that another run or a read-only store causes.
+        Work cannot run if it raises `NoRun`, another run is at work, or any `UserError` is raised. `level` is
+        the level of the report if another run or a read-only store is the reason.
         """
         try:
             return work()

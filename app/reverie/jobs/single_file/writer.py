@@ -160,7 +160,7 @@ def target_of(home: Home, context: ScopeContext, place: WriterPlace, setting: st
 
 
 class WriterTask(FileTask, frozen=True, kw_only=True):
-    """The input of one run: instructions, conversation and files."""
+    """The input for one run of the memory writer: instructions, conversation and the memory file."""
 
     target: WriterTarget
     workspace: Workspace

@@ -65,7 +65,7 @@ class Arrived(Struct):
     count: int = 0
     """The number of changes merged into typed text."""
     authors: list[str] = field(default_factory=list)
-    """The actors of the merged changes."""
+    """The authors of the merged changes; "" for an unknown one."""
     base: FileText | None = None
     """The version on which the typed text was based before the merge."""
 

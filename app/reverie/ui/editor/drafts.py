@@ -79,7 +79,7 @@ class _DraftsDone(Struct):
     written: list[tuple[_Typed, str]] = field(default_factory=list)
     """The drafts written, with their names."""
     left: _Gone = field(default_factory=dict)
-    """The drafts that could not be removed, with the connection to their home."""
+    """The drafts that could not be removed: by file, the connection to its home and the drafts' names."""
     error: UserError | None = None
     """The error, if a draft could not be written or removed."""
 
@@ -124,9 +124,9 @@ class DraftKeeper(QObject):
         self._homes[session.info.id] = session.workbench
 
     def adopt(self, ref: FileRef, name: str) -> None:
-        """Count the draft `name` as one of the file `ref`, because its text is in the editor now.
+        """Record that the draft `name` of a closed window is now the text of the open file `ref`.
 
-        It is then removed once a newer draft of the file is written, or the file is saved.
+        The draft is removed once a newer draft of the file is written, or the file is saved.
         """
         kept = self._drafts.setdefault(ref, _SavedDraft(self._homes[ref.home]))
         kept.names.add(name)

@@ -54,7 +54,10 @@ class ForeignEdits:
         self._edits: list[_Edit] = []
 
     def made(self, before: Version) -> None:
-        """Record that the last undo step is a foreign edit; `before` is the version before it."""
+        """Record that the newest undo step is a change that the user did not type.
+
+        `before`: the version of the text before that change.
+        """
         self._forget_cut_off()
         self._edits.append(_Edit(self._document.availableUndoSteps(), self._hash(), before))
 

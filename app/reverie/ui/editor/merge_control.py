@@ -86,7 +86,11 @@ class CoEditing(QObject):
         self._pane.text.set_highlights(_HIGHLIGHTS, spans)
 
     def _marks(self, file: OpenFile) -> Iterator[tuple[int, str, str]]:
-        """Yield the line, kind and tool tip of each mark; of two marks of a line, the first counts."""
+        """Yield the lines to mark beside the text, as `(line from 0, kind, tool tip)`.
+
+        The kind is "conflict", or "theirs" for a line that others wrote. If a line occurs twice, the first
+        counts.
+        """
         tip = self.tr("Changed by you and on disk: choose which lines to keep (F8)")
         for conflict in file.conflicts:
             for line in range(conflict.at.start, max(conflict.at.end, conflict.at.start + 1)):

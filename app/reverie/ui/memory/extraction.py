@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 
 
 def stage(name: str) -> str:
-    """Return the name to show for a stage of a rollout or directory; an unknown name is not changed."""
+    """Return the text to show for a stage of extraction, such as "reading"; an unknown name is not changed.
+
+    A rollout (the agent's record of a conversation) and a directory of memories have the same stages.
+    """
     return {
         "next": tr("next"),
         "left-out": tr("skipped"),

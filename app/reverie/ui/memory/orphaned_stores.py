@@ -628,7 +628,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
-        """Survey the home of `session` from now on."""
+        """Search the home of `session` for orphaned stores from now on."""
         if session.info.id not in self._surveys:
             survey = OrphanSurvey(session, self)
             survey.surveyed.connect(self._on_surveyed)
@@ -637,7 +637,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
-        """Stop surveying the home of `session`."""
+        """Stop searching the home of `session` for orphaned stores."""
         survey = self._surveys.pop(session.info.id, None)
         if survey is not None:
             survey.stop()

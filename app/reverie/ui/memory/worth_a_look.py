@@ -611,7 +611,7 @@ class WorthControl(QObject):
             self._page.show_report(None)
 
     def stop(self) -> None:
-        """End the lane when the window closes."""
+        """Stop the checks and their background worker, because the window closes."""
         self._quiet.stop()
         self._lane.stop()
 

@@ -84,7 +84,10 @@ def preview(found: Excerpt) -> str:
 
 
 def full_text(found: Excerpt) -> str:
-    """Return a member's value for reading and copying."""
+    """Return the text of a value in a document, to be read and copied.
+
+    A value that was read only in part ends with "…" and its whole size.
+    """
     return found.text if found.is_whole else f"{found.text}… [{human_size(found.node.size)}]"
 
 

@@ -179,7 +179,7 @@ class UnsavedChanges:
         return tuple(file for file in self._tab.buffers.unsaved() if not home or file.buffer.ref.home == home)
 
     def update(self) -> None:
-        """Continue closing after "Save", if everything is saved now; give up if saving failed.
+        """Continue closing after "Save" once everything is saved; stop closing if saving failed.
 
         Called whenever the state of the open files changes.
         """
