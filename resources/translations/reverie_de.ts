@@ -1204,14 +1204,6 @@
         <source>No warnings</source>
         <translation>Keine Hinweise</translation>
     </message>
-    <message>
-        <source>Show or hide the warnings for this memory</source>
-        <translation>Die Hinweise zu dieser Notiz ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Warnings for this memory</source>
-        <translation>Hinweise zu dieser Notiz</translation>
-    </message>
 </context>
 <context>
     <name>Footer</name>
@@ -1509,6 +1501,26 @@
 <context>
     <name>IndexControl</name>
     <message>
+        <source>Fix</source>
+        <translation>Beheben</translation>
+    </message>
+    <message>
+        <source>Fix the index</source>
+        <translation>Index berichtigen</translation>
+    </message>
+    <message>
+        <source>Move</source>
+        <translation>Verschieben</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Rename and update links</source>
+        <translation>Mit Links umbenennen</translation>
+    </message>
+    <message>
         <source>The agent does not load this part.</source>
         <translation>Der Agent lädt dies nicht.</translation>
     </message>
@@ -1528,16 +1540,12 @@
         <translation>Indexpflege</translation>
     </message>
     <message>
-        <source>Problems</source>
-        <translation>Probleme</translation>
-    </message>
-    <message>
         <source>Sho&amp;w</source>
         <translation>&amp;Zeigen</translation>
     </message>
     <message>
-        <source>Show or hide the problems in this index</source>
-        <translation>Die Probleme in diesem Index zeigen oder verbergen</translation>
+        <source>Show which lines of the index will change, then fix the checked problems</source>
+        <translation>Zeigen, welche Zeilen des Index sich ändern, und dann die angehakten Probleme beheben</translation>
     </message>
 </context>
 <context>
@@ -1657,6 +1665,17 @@
     <message>
         <source>Transcripts</source>
         <translation>Mitschriften</translation>
+    </message>
+</context>
+<context>
+    <name>LinesDialog</name>
+    <message>
+        <source>Lines to change</source>
+        <translation>Zeilen, die sich ändern</translation>
+    </message>
+    <message>
+        <source>{file}, line {line}</source>
+        <translation>{file}, Zeile {line}</translation>
     </message>
 </context>
 <context>
@@ -2764,45 +2783,6 @@
     <message>
         <source>Transcript</source>
         <translation>Transkript</translation>
-    </message>
-</context>
-<context>
-    <name>RenameDialog</name>
-    <message>
-        <source>1 file</source>
-        <translation>1 Datei</translation>
-    </message>
-    <message>
-        <source>1 line</source>
-        <translation>1 Zeile</translation>
-    </message>
-    <message>
-        <source>Lines to change</source>
-        <translation>Zeilen, die sich ändern</translation>
-    </message>
-    <message>
-        <source>Move</source>
-        <translation>Verschieben</translation>
-    </message>
-    <message>
-        <source>Rename</source>
-        <translation>Umbenennen</translation>
-    </message>
-    <message>
-        <source>Rename and update links</source>
-        <translation>Mit Links umbenennen</translation>
-    </message>
-    <message>
-        <source>{file}, line {line}</source>
-        <translation>{file}, Zeile {line}</translation>
-    </message>
-    <message>
-        <source>{old} will be renamed to {new}. This also changes {lines} in {files}:</source>
-        <translation>Aus {old} wird {new}. Damit ändern sich {lines} in {files}:</translation>
-    </message>
-    <message>
-        <source>{things} will be moved to {folder}. This also changes {lines} in {files}:</source>
-        <translation>{things} werden nach {folder} verschoben. Damit ändern sich {lines} in {files}:</translation>
     </message>
 </context>
 <context>
@@ -4506,10 +4486,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Annehmen</translation>
     </message>
     <message>
-        <source>&amp;Add a line</source>
-        <translation>Zeile &amp;hinzufügen</translation>
-    </message>
-    <message>
         <source>&amp;Address</source>
         <translation>&amp;Adresse</translation>
     </message>
@@ -4592,6 +4568,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Find in this memory</source>
         <translation>In dieser Notiz &amp;suchen</translation>
+    </message>
+    <message numerus="yes">
+        <source>&amp;Fix %n problems…</source>
+        <translation><numerusform>%n Problem &amp;beheben…</numerusform><numerusform>%n Probleme &amp;beheben…</numerusform></translation>
     </message>
     <message>
         <source>&amp;Fix stale statements</source>
@@ -4678,10 +4658,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>&amp;Zusammenführen und %n löschen</numerusform><numerusform>&amp;Zusammenführen und %n löschen</numerusform></translation>
     </message>
     <message>
-        <source>&amp;Move the line up</source>
-        <translation>Nach &amp;oben verschieben</translation>
-    </message>
-    <message>
         <source>&amp;Move to…</source>
         <translation>&amp;Verschieben nach…</translation>
     </message>
@@ -4750,10 +4726,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von der Platte &amp;neu laden</translation>
     </message>
     <message>
-        <source>&amp;Remove the line</source>
-        <translation>Zeile &amp;streichen</translation>
-    </message>
-    <message>
         <source>&amp;Rename</source>
         <translation>&amp;Umbenennen</translation>
     </message>
@@ -4792,10 +4764,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Service</source>
         <translation>&amp;Dienst</translation>
-    </message>
-    <message>
-        <source>&amp;Shorten the line</source>
-        <translation>Zeile &amp;kürzen</translation>
     </message>
     <message>
         <source>&amp;Source</source>
@@ -4840,10 +4808,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Use mine</source>
         <translation>Meine &amp;nehmen</translation>
-    </message>
-    <message>
-        <source>&amp;Use the file name</source>
-        <translation>Wie die Datei &amp;schreiben</translation>
     </message>
     <message>
         <source>&amp;View</source>
@@ -5006,16 +4970,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel hinzufügen …</translation>
     </message>
     <message>
-        <source>Add a line for this memory to the part of the index that the agent loads; nothing else changes</source>
-        <translation>Eine Zeile für diese Notiz dort ergänzen, wo der Agent sie lädt; sonst ändert sich nichts</translation>
-    </message>
-    <message>
         <source>Add as a &amp;second note</source>
         <translation>Eine Notiz &amp;daneben</translation>
-    </message>
-    <message>
-        <source>Added a line to the index</source>
-        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
     </message>
     <message>
         <source>Added by the agent</source>
@@ -5296,10 +5252,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Changed</source>
         <translation>Geändert</translation>
-    </message>
-    <message>
-        <source>Changed the link to match the file name</source>
-        <translation>Der Link wurde wie die Datei geschrieben</translation>
     </message>
     <message>
         <source>Changes on disk</source>
@@ -5692,6 +5644,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>First seen</source>
         <translation>Zuerst gesehen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Fixed %n lines of the index</source>
+        <translation><numerusform>%n Zeile des Index berichtigt</numerusform><numerusform>%n Zeilen des Index berichtigt</numerusform></translation>
     </message>
     <message>
         <source>Free up disk space.</source>
@@ -6102,16 +6058,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
     </message>
     <message>
-        <source>Move this line up so that the agent loads it; the line that is now the last one loaded is then no longer loaded</source>
-        <translation>Diese Zeile nach oben verschieben, damit der Agent sie lädt; die letzte geladene weicht</translation>
-    </message>
-    <message>
         <source>Move {name}/ out of the home</source>
         <translation>{name}/ wegnehmen</translation>
-    </message>
-    <message>
-        <source>Moved the line up</source>
-        <translation>Die Zeile wurde nach oben verschoben</translation>
     </message>
     <message>
         <source>Moved under a heading that changes the meaning; before: {before}</source>
@@ -6426,6 +6374,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vori&amp;ger Reiter</translation>
     </message>
     <message>
+        <source>Problems</source>
+        <translation>Probleme</translation>
+    </message>
+    <message>
         <source>Project</source>
         <translation>Projekt</translation>
     </message>
@@ -6478,32 +6430,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
     </message>
     <message>
-        <source>Remove a&amp;ll</source>
-        <translation>A&amp;lle entfernen</translation>
-    </message>
-    <message>
-        <source>Remove all lines whose file does not exist from the index; nothing else changes</source>
-        <translation>Alle Zeilen aus dem Index nehmen, deren Datei es nicht gibt; sonst ändert sich nichts</translation>
-    </message>
-    <message>
         <source>Remove the empty {name}/</source>
         <translation>Das leere {name}/ entfernen</translation>
     </message>
     <message>
         <source>Remove the selected home from the list; its files are not changed</source>
         <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
-    </message>
-    <message>
-        <source>Remove this line from the index; nothing else changes</source>
-        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Removed the index lines whose file does not exist</source>
-        <translation>Die Zeilen ohne Datei wurden aus dem Index genommen</translation>
-    </message>
-    <message>
-        <source>Removed the line from the index</source>
-        <translation>Die Zeile wurde aus dem Index genommen</translation>
     </message>
     <message numerus="yes">
         <source>Rename %n memories</source>
@@ -6628,10 +6560,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Reverie's settings</source>
         <translation>den Einstellungen von Reverie</translation>
-    </message>
-    <message>
-        <source>Rewrite the link with the code points of the file name; nothing else changes</source>
-        <translation>Den Link mit den Zeichencodes des Dateinamens schreiben; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Run</source>
@@ -6774,14 +6702,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Einstellungen</translation>
     </message>
     <message>
-        <source>Shorten this line at a word boundary; its links are kept, and nothing else changes</source>
-        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Shortened the line</source>
-        <translation>Die Zeile wurde gekürzt</translation>
-    </message>
-    <message>
         <source>Show &amp;homes</source>
         <translation>&amp;Homes zeigen</translation>
     </message>
@@ -6848,6 +6768,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show or hide the list of homes</source>
         <translation>Die Liste der Homes ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Show or hide the problems in this index</source>
+        <translation>Die Probleme in diesem Index zeigen oder verbergen</translation>
+    </message>
+    <message>
+        <source>Show or hide the warnings for this memory</source>
+        <translation>Die Hinweise zu dieser Notiz ein- oder ausblenden</translation>
     </message>
     <message>
         <source>Show statements about the project that are no longer true, and since which commit</source>
@@ -7797,6 +7725,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>This anti-pattern is in the older store, which the agent no longer writes.</source>
         <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
     </message>
+    <message numerus="yes">
+        <source>This changes %n lines:</source>
+        <translation><numerusform>%n Zeile ändert sich:</numerusform><numerusform>%n Zeilen ändern sich:</numerusform></translation>
+    </message>
     <message>
         <source>This home does not list a project with this name.</source>
         <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
@@ -7992,6 +7924,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Warnings</source>
         <translation>Warnungen</translation>
+    </message>
+    <message>
+        <source>Warnings for this memory</source>
+        <translation>Hinweise zu dieser Notiz</translation>
     </message>
     <message>
         <source>Watch by events</source>
@@ -9386,6 +9322,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{often}, wie in {where}.</translation>
     </message>
     <message>
+        <source>{old} will be renamed to {new}. This also changes {lines} in {files}:</source>
+        <translation>Aus {old} wird {new}. Damit ändern sich {lines} in {files}:</translation>
+    </message>
+    <message>
         <source>{path} already contains every line of this note.</source>
         <translation>{path} hat schon jede Zeile davon.</translation>
     </message>
@@ -9492,6 +9432,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{text} ({age})</source>
         <translation>{text} ({age})</translation>
+    </message>
+    <message>
+        <source>{things} will be moved to {folder}. This also changes {lines} in {files}:</source>
+        <translation>{things} werden nach {folder} verschoben. Damit ändern sich {lines} in {files}:</translation>
     </message>
     <message>
         <source>{times}, {age}</source>

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QDialog
 from ui_windows import Windows
@@ -55,6 +56,14 @@ def contents(memory: Path) -> dict[str, bytes]:
 def findings(driver: Any) -> list[str]:
     look = driver.tab.index_care.panel.look
     return [] if look is None else [each.problem for each in look.report.findings]
+
+
+def fix(driver: Any) -> None:
+    """Fix the checked problems of the open index, as a person does who agrees to the lines."""
+    control = driver.tab.index_care
+    control.panel.fix.click()
+    driver.until(lambda: control.dialog is not None)
+    control.dialog.accept_button.click()
 
 
 def test_the_notes_of_a_session_are_told_of_and_updated_by_a_press(
@@ -171,8 +180,7 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     assert findings(driver) == ["no-file", "long-line", "unlisted"]
     assert text.unseen_block is None
     assert panel.list.count() == 3
-    assert panel.buttons["drop"].isVisible()
-    assert not panel.buttons["add"].isVisible()
+    assert panel.fix.text() == "&Fix 3 problems…"
 
     wide = driver.window.size()
     driver.until(lambda: driver.tab.lint.complete and driver.tab.notes.row.isVisible())
@@ -182,24 +190,43 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
         driver.until(lambda: problems(driver.window) == [])
     driver.window.resize(wide)
 
-    # One press, and the next row is chosen.
-    panel.buttons["drop"].click()
+    # All fixes are shown first; Cancel changes nothing.
+    control, before = driver.tab.index_care, contents(memory)
+    panel.fix.click()
+    driver.until(lambda: control.dialog is not None)
+    shown = [control.dialog.list.item(row).text().split("\n") for row in range(control.dialog.list.count())]
+    assert shown[0] == ["MEMORY.md, line 2", "− - [Gone](gone.md) — nothing there", "+ "]
+    assert [lines[0] for lines in shown[1:]] == ["MEMORY.md, line 3"] * 2
+    assert shown[2][1:] == ["− ", "+ - [unlisted](unlisted.md) — what nobody lists"]
+    assert problems(control.dialog) == []
+    control.dialog.reject()
+    driver.until(lambda: control.dialog is None)
+    assert contents(memory) == before
+
+    # Only what is checked is fixed, and the other boxes stay as they are.
+    for row in (1, 2):
+        panel.list.item(row).setCheckState(Qt.CheckState.Unchecked)
+    assert panel.fix.text() == "&Fix 1 problem…"
+    fix(driver)
     driver.until(lambda: findings(driver) == ["long-line", "unlisted"])
     assert index.read_text() == INDEX.replace("- [Gone](gone.md) — nothing there\n", "")
     driver.until(lambda: "Gone" not in text.toPlainText())
-    panel.buttons["shorten"].click()
+    assert not panel.fix.isEnabled()
+    panel.list.item(0).setCheckState(Qt.CheckState.Checked)
+    fix(driver)
     driver.until(lambda: findings(driver) == ["unlisted"])
-    panel.buttons["add"].click()
+    panel.list.item(0).setCheckState(Qt.CheckState.Checked)
+    fix(driver)
     driver.until(lambda: not panel.isVisible())
     assert index.read_text().endswith("\n- [unlisted](unlisted.md) — what nobody lists\n")
-    driver.until(lambda: "Added a line" in driver.tab.undo_bar.text)
+    driver.until(lambda: "Fixed 1 line" in driver.tab.undo_bar.text)
     driver.window.actions_["memory.undo"].trigger()
     driver.until(lambda: findings(driver) == ["unlisted"] and "nobody lists" not in text.toPlainText())
 
     # Unsaved text: mends wait, and the cut is drawn as one types.
     text.moveCursor(QTextCursor.MoveOperation.End)
     text.insertPlainText("".join(f"line {number}\n" for number in range(220)))
-    driver.until(lambda: not panel.buttons["add"].isEnabled())
+    driver.until(lambda: not panel.fix.isEnabled())
     driver.until(lambda: text.unseen_block == 200)
     driver.window.actions_["file.save"].trigger()
     driver.until(lambda: "over-lines" in findings(driver))
@@ -208,7 +235,6 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     driver.until(lambda: text.unseen_block is None and "over-lines" not in findings(driver))
 
     # A rename shows what changes with it; Cancel changes nothing.
-    control = driver.tab.index_care
     before = contents(memory)
     driver.tab.hand._rename(f"{BASE}/tests.md", "testing.md")
     driver.until(lambda: control.dialog is not None)
@@ -235,15 +261,34 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     driver.until((memory / "other.md").exists)
 
 
-def test_each_button_asks_for_its_own_fix_of_the_chosen_problem(qtbot: Any) -> None:
+def test_the_button_asks_for_the_checked_problems_and_a_box_keeps_its_state(qtbot: Any) -> None:
     panel = IndexPanel(Icons())
     qtbot.addWidget(panel)
-    finding = IndexFinding("no-file", "MEMORY.md", 2, "gone.md")
-    report = IndexReport(Cut("", None, 0, 3, 100), (), (finding, replace(finding, line=3)))
-    panel.show_look(IndexCheck(f"{BASE}/MEMORY.md", BASE, None, report))
-    asked: list[str] = []
-    panel.fix_wanted.connect(lambda _finding, kind: asked.append(kind))
-    for button in panel.buttons.values():
-        button.click()
-    assert asked == list(panel.buttons)
-    assert not panel.buttons["drop-all"].isHidden()
+    gone, fallen = (
+        IndexFinding("no-file", "MEMORY.md", 2, "gone.md"),
+        IndexFinding("falls-off", "MEMORY.md", 9),
+    )
+    other, no_box = replace(gone, line=3, about="lost.md"), IndexFinding("no-description", "a.md")
+    prose = IndexFinding("listed-twice", "MEMORY.md", 7, "a.md", is_prose=True)
+
+    def show(*shown: IndexFinding) -> None:
+        report = IndexReport(Cut("", None, 0, 3, 100), (), shown)
+        panel.show_look(IndexCheck(f"{BASE}/MEMORY.md", BASE, None, report))
+
+    show(gone, other, prose, no_box, fallen)
+    asked: list[tuple[IndexFinding, ...]] = []
+    panel.fix_wanted.connect(asked.append)
+    panel.fix.click()
+    # A line that is moved up displaces another one, and prose may say more: a person has to want these.
+    assert asked.pop() == (gone, other)
+    assert panel.list.item(3).data(Qt.ItemDataRole.CheckStateRole) is None
+    panel.list.item(0).setCheckState(Qt.CheckState.Unchecked)
+    panel.list.item(4).setCheckState(Qt.CheckState.Checked)
+    panel.fix.click()
+    assert asked.pop() == (other, fallen)
+    moved = [replace(each, line=each.line + 1) for each in (gone, other, fallen)]
+    show(*moved)
+    assert panel.checked == tuple(moved[1:])
+    panel.set_may_fix(False)
+    panel.fix.click()
+    assert asked == []

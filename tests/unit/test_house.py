@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 94_683,
+    "code lines": 94_651,
     "banners": 0,
     "value classes": 670,
     "forwarders": 98,

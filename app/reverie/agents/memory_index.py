@@ -116,6 +116,8 @@ class IndexFinding(Struct, frozen=True):
     """The line in this file, from 1; 0 for the whole file."""
     about: str = ""
     """The link's target, the name, or the text of the line."""
+    is_prose: bool = False
+    """Whether the line is no item of a list, so that it may say more than that there is a memory."""
 
 
 @dataclass(frozen=True)
@@ -261,16 +263,17 @@ def _of_index(
     lines, seen, long_ones = text.split("\n"), set[str](), set[int]()
     for entry in entries:
         leads_to = slugs.get(entry.target) if entry.rel is None else entry.rel
+        line = lines[entry.line - 1].rstrip("\r")
+        is_prose = _ITEM.match(line) is None
         if entry.rel is None and leads_to is None:
-            yield IndexFinding("dangling", INDEX, entry.line, entry.target)
+            yield IndexFinding("dangling", INDEX, entry.line, entry.target, is_prose)
         elif leads_to is not None and leads_to not in there and same_spelling(leads_to, there):
             yield IndexFinding("other-spelling", INDEX, entry.line, entry.target)
         elif leads_to is not None and leads_to not in there and leads_to != INDEX:
-            yield IndexFinding("no-file", INDEX, entry.line, entry.target)
+            yield IndexFinding("no-file", INDEX, entry.line, entry.target, is_prose)
         elif leads_to is not None and leads_to in seen:
-            yield IndexFinding("listed-twice", INDEX, entry.line, entry.target)
+            yield IndexFinding("listed-twice", INDEX, entry.line, entry.target, is_prose)
         seen.add(leads_to or "")
-        line = lines[entry.line - 1].rstrip("\r")
         if entry.line not in long_ones and utf16_length(line) > RECOMMENDED_CHARS:
             long_ones.add(entry.line)
             yield IndexFinding("long-line", INDEX, entry.line, entry.target)
@@ -382,6 +385,63 @@ def moved_up(text: str, line: int) -> str:
     start, end = _line_span(text, line)
     newline = "\r\n" if text[start:end].endswith("\r\n") else "\n"
     return _among_loaded(text[:start] + text[end:], text[start:end].rstrip("\r\n"), newline)
+
+
+_DROPPED = ("no-file", "listed-twice", "dangling")
+_TURNS = {"other-spelling": 0, "long-line": 0, **dict.fromkeys(_DROPPED, 1), "falls-off": 2, "unlisted": 3}
+"""Problem of an index that `fixes` can fix -> its turn: lines change before others go or come."""
+
+
+def can_fix(finding: IndexFinding) -> bool:
+    """Return whether `fixes` can fix a problem; if not, a person has to edit a text."""
+    return finding.problem in _TURNS and (finding.rel == INDEX or finding.problem == "unlisted")
+
+
+def fixes(
+    text: str, findings: Sequence[IndexFinding], topics: Mapping[str, Topic], there: Collection[str]
+) -> Iterator[str]:
+    """Fix problems of an index one by one; yield the whole text after each fix, which changes one line.
+
+    `topics`: path -> memory that gets a line, if it is unlisted; `there`: the paths of the existing files. A
+    problem that has to be fixed by a person, such as a line that also names other files, is left.
+
+    Raises `IndexEditError` if nothing can be fixed.
+    """
+    lines, now = text.split("\n"), text
+    reason: IndexEditError | None = IndexEditError("The index no longer has these problems.")
+    dropped = {each.line for each in findings if each.problem in _DROPPED}
+    # Upwards, so that the lines above keep their numbers.
+    for finding in sorted(findings, key=lambda each: (_TURNS[each.problem], -each.line)):
+        before, topic = now, topics.get(finding.rel)
+        try:
+            if finding.problem == "unlisted" and topic is not None:
+                now = with_line(now, topic.rel, topic.name or "", topic.description or "")
+            elif finding.line and (finding.problem in _DROPPED or finding.line not in dropped):
+                line = _line_now(now, lines[finding.line - 1], finding.line)
+                now = _with_fix(now, finding.problem, line, there) if line else now
+        except IndexEditError as error:
+            reason = reason and error
+        if now != before:
+            reason = None
+            yield now
+    if reason is not None:
+        raise reason
+
+
+def _line_now(text: str, line: str, number: int) -> int:
+    """Return the number of `line`, which was `number`, in the present text; 0 if another fix changed it."""
+    found = [now for now, each in enumerate(text.split("\n"), 1) if each == line]
+    return min(found, key=lambda now: abs(now - number), default=0)
+
+
+def _with_fix(text: str, problem: Problem, line: int, there: Collection[str]) -> str:
+    if problem == "long-line":
+        return with_shorter_line(text, line)
+    if problem == "other-spelling":
+        return respelled(text, line, there)
+    if problem == "falls-off":
+        return moved_up(text, line) if falls_off(cut_of(text), line) else text
+    return without_line(text, line)
 
 
 def _inserted(text: str, at: int, line: str, newline: str) -> str:

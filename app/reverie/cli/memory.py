@@ -48,7 +48,7 @@ from reverie.services.host import keep_usage
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
-    from reverie.services.memory_index import RenamePlan
+    from reverie.services.memory_index import IndexPlan
     from reverie.services.views import SearchHit
 
 
@@ -207,7 +207,7 @@ class MemoryLines:
             )
         return own(store, request, actor)
 
-    def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
+    def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> IndexPlan | None:
         """Return the edits of the index and of links that the rename in `request` requires.
 
         They can be applied with `_follow`. None if `request` is another command, or if the agent keeps no
@@ -227,7 +227,7 @@ class MemoryLines:
         except UserError:
             return None  # the rename itself reports the problem
 
-    def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
+    def _follow(self, context: ScopeContext, plan: IndexPlan, actor: str, answer: dict[str, Any]) -> None:
         """Apply the edits in `plan` after a rename, as changes made by `actor`.
 
         For each text that could not be updated, a sentence is added to `answer`, the result of the rename.

@@ -1,9 +1,9 @@
 """Checks and repairs of the index of a memory directory, and renames that update all links to a memory.
 
 An index is a file, such as `MEMORY.md`, with one line for each memory. `IndexService` is for homes whose
-agent keeps one (`Home.file_role`). `look` reads the index and every memory that it covers. A fix is one
-minimal edit of the index on disk, by compare-and-swap against the bytes that `look` read, and can be undone.
-A rename is planned first, so that a person sees each line that changes with it.
+agent keeps one (`Home.file_role`). `look` reads the index and every memory that it covers. Fixes and renames
+are planned first, so that a person sees each line that will change. A plan is carried out as one change, by
+compare-and-swap against the bytes that it was made from, and can be undone.
 
 Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` if a file changed since.
 """
@@ -11,9 +11,9 @@ Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` if a file 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import Literal
 
 from reverie.agents.memory_index import (
     INDEX,
@@ -21,17 +21,14 @@ from reverie.agents.memory_index import (
     IndexFinding,
     IndexReport,
     Topic,
-    moved_up,
+    fixes,
     renamed,
     report,
-    respelled,
-    with_line,
-    with_shorter_line,
-    without_line,
 )
 from reverie.agents.scopes import FrontMatterRules, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory import front_matter as frontmatter
+from reverie.memory.diff import changed_spans
 from reverie.memory.listing import no_check
 from reverie.memory.paths import MemoryPath, memory_path
 from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes
@@ -40,17 +37,7 @@ from reverie.services.changes import ChangeSet, lenient_path
 from reverie.services.container import HomeContainer
 from reverie.services.moves import files_below
 from reverie.services.views import HandChange, Undo
-from reverie.values import Struct
-
-FixKind = Literal["add", "drop", "drop-all", "shorten", "raise", "respell"]
-_FIXES: Mapping[str, tuple[FixKind, ...]] = {
-    "unlisted": ("add",),
-    "no-file": ("drop",),
-    "listed-twice": ("drop",),
-    "long-line": ("shorten",),
-    "falls-off": ("raise",),
-    "other-spelling": ("respell",),
-}
+from reverie.values import Struct, replace
 
 
 class IndexCheck(Struct, frozen=True):
@@ -65,28 +52,16 @@ class IndexCheck(Struct, frozen=True):
     sha256: str | None
     report: IndexReport
 
-    def fixes_for(self, finding: IndexFinding) -> tuple[FixKind, ...]:
-        """Return the fixes for a finding that can be made with one click."""
-        if finding.problem == "dangling" and finding.rel == INDEX:
-            return ("drop",)
-        if finding.problem == "no-file" and len(self.dead_lines) > 1:
-            return ("drop", "drop-all")
-        return _FIXES.get(finding.problem, ())
-
-    @property
-    def dead_lines(self) -> tuple[int, ...]:
-        """The numbers, from 1, of the lines that name a file that does not exist."""
-        return tuple(sorted({each.line for each in self.report.findings if each.problem == "no-file"}))
-
     def path_of(self, finding: IndexFinding) -> str:
         """Return the memory path of the file that the finding is about."""
         return f"{self.folder}/{finding.rel}"
 
 
 class ChangedLine(Struct, frozen=True):
-    """One line that a rename changes.
+    """One line that a plan changes.
 
-    `line` is its number, from 1, in the file at `path`.
+    `line` is its number, from 1, in the file at `path`. `before` is empty for an added line, `after` for a
+    removed one.
     """
 
     path: str
@@ -95,12 +70,12 @@ class ChangedLine(Struct, frozen=True):
     after: str
 
 
-class RenamePlan(Struct, frozen=True):
-    """Renames or moves of files, with every other change that they require.
+class IndexPlan(Struct, frozen=True):
+    """Fixes of an index; or renames or moves of files, with every other change that they require.
 
-    `targets`: the requested renames, old path -> new path; `changes`: all changes of files; `moved`: every
-    file that moves, old path -> new path; `emptied`: the folders that are empty afterwards; `lines`: the
-    lines that change, in other texts and in the moved ones.
+    `targets`: the requested renames, old path -> new path, empty for fixes; `changes`: all changes of files;
+    `moved`: every file that moves, old path -> new path; `emptied`: the folders that are empty afterwards;
+    `lines`: the lines that change, in other texts and in the moved ones.
     """
 
     targets: Mapping[str, str]
@@ -136,29 +111,40 @@ class IndexService:
         found = report(data.decode("utf-8", "replace"), topics, others)
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
-    def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
-        """Make the fix `kind` for a finding in an index; return the `Undo`.
+    def plan_fixes(
+        self, context: ScopeContext, look: IndexCheck, findings: tuple[IndexFinding, ...]
+    ) -> IndexPlan:
+        """Plan the fixes of some problems of an index, as one change of its text.
 
-        `look`: the result of the check that has the finding. Raises `Conflict` if the index changed since the
-        check.
+        `look`: the result of the check with these problems. Raises `Conflict` if the index changed since the
+        check, `StoreError` if nothing can be fixed.
         """
         store = self._parts.store(context, actor="user")
-        parsed, _root, files = store.resolve(lenient_path(look.path))
-        data = files.read(parsed.rel)
-        if sha256_of_bytes(data) != look.sha256:
+        parsed = lenient_path(look.path)
+        around = self._around(store, parsed)
+        data = None if around is None else around.read(INDEX)
+        if around is None or data is None or sha256_of_bytes(data) != look.sha256:
             raise Conflict("The index was not changed:", cause="it changed meanwhile.", next_step="Refresh.")
         text = _utf8(data)
         if text is None:
             raise StoreError("The index was not changed.", cause="The index is not UTF-8 text.")
-        after = self._fixed(store, look, finding, kind, text).encode()
-        return self._changes.apply(
-            context,
-            [HandChange(look.path, after, look.sha256)],
-            kind="restore",
-            subject="Index fixed by hand",
+        wanted = {finding.rel for finding in findings if finding.problem == "unlisted"}
+        rels = tuple(rel for rel in around.rels if rel in wanted)
+        topics, _others = self._topics(replace(around, rels=rels), no_check)
+        try:
+            texts = [text, *fixes(text, findings, {topic.rel: topic for topic in topics}, around.rels)]
+        except IndexEditError as error:
+            raise StoreError(
+                "The index was not changed.", cause=str(error), next_step="Edit the text of the index."
+            ) from error
+        change = HandChange(look.path, texts[-1].encode(), look.sha256)
+        # Step by step, so that no line that goes is shown as changed into the next one.
+        lines = [each for pair in pairwise(texts) for each in _changed_lines(look.path, *pair)]
+        return IndexPlan(
+            {}, (change,), {}, (), tuple(sorted(lines, key=lambda each: (not each.before, each.line)))
         )
 
-    def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
+    def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> IndexPlan | None:
         """Plan renames of memory files or folders, with the changes of links and of the index, as one change.
 
         `targets`: old memory path -> new memory path. All of these paths, old and new, must be in the folder
@@ -189,7 +175,7 @@ class IndexService:
             else _planned(index, asked, moved, tuple(emptied), self._parts.home.caps.front_matter)
         )
 
-    def rename(self, context: ScopeContext, plan: RenamePlan) -> Undo:
+    def apply(self, context: ScopeContext, plan: IndexPlan) -> Undo:
         """Carry out a plan, all or nothing; return the `Undo`.
 
         Raises `Conflict` if a file has changed since the plan was made.
@@ -197,14 +183,14 @@ class IndexService:
         return self._changes.apply(
             context,
             plan.changes,
-            kind="move",
-            subject="Renamed by hand",
+            kind="move" if plan.targets else "restore",
+            subject="Renamed by hand" if plan.targets else "Index fixed by hand",
             moved=plan.moved,
             emptied=plan.emptied,
         )
 
     def follow_rename(
-        self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
+        self, context: ScopeContext, plan: IndexPlan, *, actor: str, changed: Callable[[Path], None]
     ) -> list[str]:
         """Update the index and the links as planned, after the files have been renamed one by one.
 
@@ -276,51 +262,6 @@ class IndexService:
             topics.append(Topic(rel, text, name, description))
         return topics, others
 
-    @staticmethod
-    def _fixed(store: MemoryStore, look: IndexCheck, finding: IndexFinding, kind: FixKind, text: str) -> str:
-        try:
-            if kind == "drop":
-                return without_line(text, finding.line)
-            if kind == "drop-all":
-                return _without_lines(text, look.dead_lines)
-            if kind == "shorten":
-                return with_shorter_line(text, finding.line)
-            if kind == "raise":
-                return moved_up(text, finding.line)
-            if kind == "respell":
-                _path, _root, files = store.resolve(lenient_path(look.path))
-                there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
-                folder = posixpath.dirname(_path.rel)
-                prefix = f"{folder}/" if folder else ""
-                inside = [rel.removeprefix(prefix) for rel in there if rel.startswith(prefix)]
-                return respelled(text, finding.line, inside)
-            path, _root, files = store.resolve(lenient_path(look.path_of(finding)))
-            topic = files.read(path.rel).decode("utf-8", "replace")
-            rules = store.home.caps.front_matter
-            title = frontmatter.declared(topic, key="name", rules=rules) or ""
-            described = frontmatter.declared(topic, rules=rules) or ""
-            return with_line(text, finding.rel, title, described)
-        except IndexEditError as error:
-            raise StoreError(
-                "The index was not changed.", cause=str(error), next_step="Edit the text of the index."
-            ) from error
-
-
-def _without_lines(text: str, lines: Sequence[int]) -> str:
-    """Return the text of an index without the lines with the numbers `lines`, which are in ascending order.
-
-    A line that also names other files stays. Raises `IndexEditError` if none of the lines can be removed.
-    """
-    after, reason = text, None
-    for line in reversed(lines):
-        try:
-            after = without_line(after, line)
-        except IndexEditError as error:
-            reason = error
-    if after == text and reason is not None:
-        raise reason
-    return after
-
 
 class _Around(Struct, frozen=True):
     """A folder with an index, and the files that the index covers.
@@ -357,7 +298,7 @@ def _planned(
     moved: Mapping[str, str],
     emptied: tuple[str, ...],
     rules: FrontMatterRules,
-) -> RenamePlan:
+) -> IndexPlan:
     cut = len(around.base) + 1
     raw = {rel: data for rel in around.rels if rel.endswith(".md") and (data := around.read(rel)) is not None}
     texts = {rel: text for rel, data in raw.items() if (text := _utf8(data)) is not None}
@@ -387,7 +328,7 @@ def _planned(
         changes.append(HandChange(f"{around.base}/{rel}", text.encode(), sha256_of_bytes(raw[rel])))
         lines += _changed_lines(f"{around.base}/{rel}", texts[rel], text)
     lines.sort(key=lambda line: (line.path != f"{around.base}/{INDEX}", line.path, line.line))
-    return RenamePlan(targets, tuple(changes), moved, emptied, tuple(lines))
+    return IndexPlan(targets, tuple(changes), moved, emptied, tuple(lines))
 
 
 def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
@@ -398,17 +339,14 @@ def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
     return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 
 
-def _changed_lines(path: str, before: str, after: str) -> list[ChangedLine]:
-    """Return the lines that differ between two versions of a text.
-
-    Both have the same number of lines, because renaming a link adds and removes none.
-    """
-    pairs = zip(before.split("\n"), after.split("\n"), strict=True)
-    return [
-        ChangedLine(path, number, was.rstrip("\r"), becomes.rstrip("\r"))
-        for number, (was, becomes) in enumerate(pairs, 1)
-        if was != becomes
-    ]
+def _changed_lines(path: str, before: str, after: str) -> Iterator[ChangedLine]:
+    """Yield the lines that differ between two versions of a text."""
+    was, now = ([line.rstrip("\r") for line in text.split("\n")] for text in (before, after))
+    for span in changed_spans(was, now):
+        old, new = was[span.old_start : span.old_end], now[span.new_start : span.new_end]
+        for number, (gone, come) in enumerate(zip_longest(old, new, fillvalue=""), 1):
+            start = span.old_start if number <= len(old) else span.new_start
+            yield ChangedLine(path, start + number, gone, come)
 
 
 def _utf8(data: bytes) -> str | None:

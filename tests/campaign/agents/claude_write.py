@@ -149,7 +149,7 @@ def _rename_by_hand(bench: _Bench) -> str:
     desk = bench.desk()
     plan = desk.index_care.plan_renames(bench.context, {f"{_BASE}/lamp.md": f"{_BASE}/beam.md"})
     assert plan is not None
-    desk.index_care.rename(bench.context, plan)
+    desk.index_care.apply(bench.context, plan)
     return "[Lamp](beam.md)"
 
 
@@ -157,7 +157,7 @@ def _rename_undone(bench: _Bench) -> str:
     desk = bench.desk()
     plan = desk.index_care.plan_renames(bench.context, {f"{_BASE}/lamp.md": f"{_BASE}/beam.md"})
     assert plan is not None
-    desk.undo(desk.index_care.rename(bench.context, plan))
+    desk.undo(desk.index_care.apply(bench.context, plan))
     return "[Lamp](lamp.md)"
 
 
@@ -174,7 +174,7 @@ def _index_fixed(bench: _Bench) -> str:
     look = desk.index_care.look(bench.context, f"{_BASE}/MEMORY.md")
     assert look is not None
     finding = next(each for each in look.report.findings if each.problem == "unlisted")
-    desk.index_care.fix(bench.context, look, finding, "add")
+    desk.index_care.apply(bench.context, desk.index_care.plan_fixes(bench.context, look, (finding,)))
     return "NEWLY LISTED"
 
 

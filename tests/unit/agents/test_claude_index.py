@@ -12,9 +12,12 @@ from reverie.agents.memory_index import (
     INDEX,
     FileEdit,
     IndexEditError,
+    IndexFinding,
     Topic,
+    can_fix,
     cut_of,
     falls_off,
+    fixes,
     is_conflict_copy,
     links,
     moved_up,
@@ -387,3 +390,47 @@ def test_a_link_spelled_with_other_code_points_is_one_finding_with_a_repair() ->
     assert report(after, topics).findings == ()
     assert after.startswith("- [Overview](")
     assert after.endswith(") — x\n")
+
+
+def fixed(
+    text: str, *findings: IndexFinding, topics: tuple[Topic, ...] = (), there: tuple[str, ...] = ()
+) -> str:
+    *_steps, last = fixes(text, findings, {topic.rel: topic for topic in topics}, there)
+    return last
+
+
+def test_each_fix_is_one_step_and_only_the_given_lines_change() -> None:
+    long = f"- [A](a.md) {'word ' * 60}"
+    text = f"# Index\n- [Gone](gone.md)\n{long}\n- [Gone](gone.md)\nProse.\n"
+    topics = [Topic("a.md", "", "a", "about"), Topic("b.md", "", "b", "about b")]
+    found = [each for each in report(text, topics).findings if can_fix(each)]
+    assert [(each.problem, each.line) for each in found] == [
+        ("no-file", 2),
+        ("long-line", 3),
+        ("no-file", 4),
+        ("unlisted", 0),
+    ]
+    steps = [text, *fixes(text, found, {topic.rel: topic for topic in topics}, ("a.md", "b.md"))]
+    assert len(steps) == 5
+    assert not [each for each in report(steps[-1], topics).findings if can_fix(each)]
+    # Of two equal lines the one that was asked for goes.
+    assert fixed(text, found[2]) == text.replace(f"{long}\n- [Gone](gone.md)\n", f"{long}\n")
+    assert fixed(text, found[0]) == text.replace(f"- [Gone](gone.md)\n{long}", long)
+
+
+def test_a_line_that_goes_is_not_shortened_nor_another_in_its_place() -> None:
+    long = f"- [Gone](gone.md) {'word ' * 60}\n"
+    found = report(f"{long}{long}", []).findings
+    lines = {each.problem: each for each in reversed(found) if each.line == 1}
+    assert fixed(f"{long}{long}", lines["long-line"], lines["no-file"]) == long
+
+
+def test_what_a_person_has_to_fix_is_left_and_nothing_else_to_fix_is_an_error() -> None:
+    text = "- [A](a.md) and [Gone](gone.md)\n- [Lost](lost.md)\n"
+    topics = [Topic("a.md", "")]
+    both, one = (each for each in report(text, topics).findings if each.problem == "no-file")
+    assert fixed(text, both, one) == "- [A](a.md) and [Gone](gone.md)\n"
+    with pytest.raises(IndexEditError, match="several files"):
+        fixed(text, both)
+    with pytest.raises(IndexEditError, match="no longer"):
+        fixed(text, IndexFinding("unlisted", "away.md"))

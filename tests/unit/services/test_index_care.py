@@ -10,11 +10,13 @@ import pytest
 
 from helpers.benches import Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, topic
+from reverie.agents.memory_index import IndexFinding, can_fix
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, StoreError
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.memory_index import IndexCheck
+from reverie.services.views import Undo
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
 
@@ -60,13 +62,18 @@ class Desk:
             for each in look.report.findings
             if each.problem == problem and about in (each.about, each.rel)
         )
-        (kind,) = look.fixes_for(found)
-        undo = self.bench.index_care.fix(self.context, look, found, kind)
+        undo = self.fix_all(look, found)
         before = self.index
         self.bench.undo(undo)
         assert sorted(contents(self.memory)) == sorted(FILES)
-        self.bench.index_care.fix(self.context, self.look(), found, kind)
+        self.fix_all(self.look(), found)
         assert self.index == before
+
+    def fix_all(self, look: IndexCheck, *findings: IndexFinding) -> Undo:
+        care, before = self.bench.index_care, contents(self.memory)
+        plan = care.plan_fixes(self.context, look, findings)
+        assert contents(self.memory) == before
+        return care.apply(self.context, plan)
 
     @property
     def index(self) -> str:
@@ -114,8 +121,42 @@ def test_an_index_that_changed_since_is_not_mended(desk: Desk) -> None:
     (desk.memory / "MEMORY.md").write_text(INDEX + "- more\n", newline="")
     found = next(each for each in look.report.findings if each.problem == "no-file")
     with pytest.raises(Conflict):
-        desk.bench.index_care.fix(desk.context, look, found, "drop")
+        desk.fix_all(look, found)
     assert desk.index == INDEX + "- more\n"
+
+
+def test_an_index_that_changed_since_a_person_saw_the_lines_is_not_mended(desk: Desk) -> None:
+    look = desk.look()
+    found = next(each for each in look.report.findings if each.problem == "no-file")
+    plan = desk.bench.index_care.plan_fixes(desk.context, look, (found,))
+    assert [(line.line, line.before, line.after) for line in plan.lines] == [(4, "- [Gone](gone.md)", "")]
+    (desk.memory / "MEMORY.md").write_text(INDEX + "- more\n", newline="")
+    with pytest.raises(Conflict):
+        desk.bench.index_care.apply(desk.context, plan)
+    assert desk.index == INDEX + "- more\n"
+
+
+def test_all_that_can_be_mended_is_mended_as_one_change_and_each_line_is_shown_first(desk: Desk) -> None:
+    look = desk.look()
+    wanted = tuple(each for each in look.report.findings if can_fix(each))
+    plan = desk.bench.index_care.plan_fixes(desk.context, look, wanted)
+    shown = [(line.line, not line.before, not line.after) for line in plan.lines]
+    # Two lines go, one is shortened, the prose that names a memory again goes, and two lines are added.
+    gone, added = (False, True), (True, False)
+    assert shown == [(4, *gone), (5, *gone), (6, False, False), (8, *gone), (5, *added), (6, *added)]
+    assert [each.problem for each in wanted if each.is_prose] == ["listed-twice"]
+    undo = desk.bench.index_care.apply(desk.context, plan)
+    assert not [each for each in desk.look().report.findings if can_fix(each)]
+    desk.bench.undo(undo)
+    assert desk.index == INDEX
+
+
+def test_what_nothing_can_mend_changes_nothing(desk: Desk) -> None:
+    (desk.memory / "MEMORY.md").write_text("- [Deploy](deploy.md) and [lost](lost.md)\n")
+    look = desk.look()
+    found = next(each for each in look.report.findings if each.problem == "no-file")
+    with pytest.raises(StoreError, match="several files"):
+        desk.bench.index_care.plan_fixes(desk.context, look, (found,))
 
 
 def test_a_rename_shows_each_line_first_and_then_changes_exactly_those(desk: Desk) -> None:
@@ -128,7 +169,7 @@ def test_a_rename_shows_each_line_first_and_then_changes_exactly_those(desk: Des
         (f"{BASE}/deploy.md", 6),
         (f"{BASE}/testing.md", 9),
     ]
-    undo = desk.bench.index_care.rename(desk.context, plan)
+    undo = desk.bench.index_care.apply(desk.context, plan)
     assert desk.index == INDEX.replace("(sub/tests.md)", "(testing.md)")
     assert "[tests](testing.md) and [[tests]]" in (desk.memory / "deploy.md").read_text()
     assert (desk.memory / "testing.md").read_bytes().endswith(b"[deploy](deploy.md)\r\n")
@@ -139,7 +180,7 @@ def test_a_rename_shows_each_line_first_and_then_changes_exactly_those(desk: Des
 def test_a_folder_is_renamed_with_all_that_leads_into_it(desk: Desk) -> None:
     plan = desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/sub": f"{BASE}/notes/how"})
     assert plan is not None
-    desk.bench.index_care.rename(desk.context, plan)
+    desk.bench.index_care.apply(desk.context, plan)
     assert "(notes/how/tests.md)" in desk.index
     assert (desk.memory / "notes/how/tests.md").read_bytes().endswith(b"[deploy](../../deploy.md)\r\n")
     assert not (desk.memory / "sub").exists()
@@ -150,7 +191,7 @@ def test_several_move_as_one_with_all_that_leads_to_them(desk: Desk) -> None:
     targets = {f"{BASE}/{rel}": f"{BASE}/old/{rel}" for rel in ("deploy.md", "sub", "bytes.md")}
     plan = desk.bench.index_care.plan_renames(desk.context, targets)
     assert plan is not None
-    undo = desk.bench.index_care.rename(desk.context, plan)
+    undo = desk.bench.index_care.apply(desk.context, plan)
     assert desk.index == INDEX.replace("(deploy.md)", "(old/deploy.md)").replace("(sub/", "(old/sub/")
     assert "[tests](sub/tests.md) and [[tests]]" in (desk.memory / "old/deploy.md").read_text()
     assert (desk.memory / "old/sub/tests.md").read_bytes().endswith(b"[deploy](../deploy.md)\r\n")
@@ -174,7 +215,7 @@ def test_a_name_that_is_taken_and_a_plan_that_is_stale_change_nothing(desk: Desk
     (desk.memory / "MEMORY.md").write_text("other\n")
     before = contents(desk.memory)
     with pytest.raises(Conflict):
-        desk.bench.index_care.rename(desk.context, plan)
+        desk.bench.index_care.apply(desk.context, plan)
     assert contents(desk.memory) == before
 
 
@@ -182,7 +223,7 @@ def test_what_is_no_text_is_renamed_byte_for_byte(desk: Desk) -> None:
     plan = desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/bytes.md": f"{BASE}/b.md"})
     assert plan is not None
     assert not plan.lines
-    desk.bench.index_care.rename(desk.context, plan)
+    desk.bench.index_care.apply(desk.context, plan)
     assert (desk.memory / "b.md").read_bytes() == b"\xff\xfe no text"
 
 
@@ -198,11 +239,11 @@ def test_a_line_below_the_cut_is_moved_up_and_a_link_spelled_as_its_file_by_one_
     assert "no-file" not in problems
     assert not [each for each in look.report.findings if each.rel == "u\u0308bersicht.md"]
     (spelled,) = (each for each in look.report.findings if each.problem == "other-spelling")
-    desk.bench.index_care.fix(desk.context, look, spelled, *look.fixes_for(spelled))
+    desk.fix_all(look, spelled)
     look = desk.look()
     assert not [each for each in look.report.findings if each.problem == "other-spelling"]
     fallen = next(each for each in look.report.findings if each.about == "t205.md")
-    desk.bench.index_care.fix(desk.context, look, fallen, *look.fixes_for(fallen))
+    desk.fix_all(look, fallen)
     assert "t205.md" not in {entry.target for entry in desk.look().report.fallen}
 
 
@@ -212,9 +253,9 @@ def test_all_dead_lines_go_by_one_press_and_come_back_by_one(desk: Desk) -> None
     before = f"# Memory\n\n- [Deploy](deploy.md) — how deploys go\n{dead}{shared}"
     (desk.memory / "MEMORY.md").write_text(before, newline="")
     look = desk.look()
-    found = next(each for each in look.report.findings if each.problem == "no-file")
-    assert look.fixes_for(found) == ("drop", "drop-all")
-    undo = desk.bench.index_care.fix(desk.context, look, found, "drop-all")
+    found = [each for each in look.report.findings if each.problem == "no-file"]
+    assert len(found) == 241
+    undo = desk.fix_all(look, *found)
     assert desk.index == before.replace(dead, "")
     desk.bench.undo(undo)
     assert desk.index == before

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -36,6 +36,7 @@ from reverie.agents.memory_index import (
     RECOMMENDED_CHARS,
     IndexFinding,
     IndexReport,
+    can_fix,
     cut_of,
 )
 from reverie.agents.scopes import Scope, ScopeContext
@@ -59,7 +60,7 @@ from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
 
 if TYPE_CHECKING:
     from reverie.memory.listing import LintFinding
-    from reverie.services.memory_index import FixKind, IndexCheck, RenamePlan
+    from reverie.services.memory_index import ChangedLine, IndexCheck, IndexPlan
     from reverie.services.views import LintResult, Undo
     from reverie.ui.editor.documents import OpenFile
 
@@ -68,7 +69,44 @@ _ROWS = 4
 _LINE_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
-class FindingsList(QWidget):
+class _FoldingList(QWidget):
+    """A short list under the heading of the editor, with a button that folds it.
+
+    A subclass puts `toggle` and `body`, which contains the list and is hidden when folded, into its layout.
+    """
+
+    def __init__(self, icons: Icons, most_rows: int, name: str, tip: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._is_open = True
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.toggle = QToolButton()
+        self.toggle.setAutoRaise(True)
+        self.toggle.setToolTip(tip)
+        self.toggle.clicked.connect(self._on_toggle)
+        self.list = FewRows(most_rows)
+        self.list.setAccessibleName(name)
+        self.body: QWidget = self.list
+        self.hide()
+
+    def _add_row(self, text: str, sign: str, colour: QColor) -> QListWidgetItem:
+        item = QListWidgetItem(text)
+        item.setToolTip(as_tooltip(text))
+        item.setIcon(self._icons.icon(sign, colour))
+        self.list.addItem(item)
+        return item
+
+    @Slot()
+    def _on_toggle(self) -> None:
+        self._fold(not self._is_open)
+
+    def _fold(self, is_open: bool) -> None:
+        self._is_open = is_open
+        self.toggle.setArrowType(Qt.ArrowType.DownArrow if is_open else Qt.ArrowType.RightArrow)
+        self.body.setVisible(is_open)
+
+
+class FindingsList(_FoldingList):
     """A short list of the findings in the open memory, under the heading of the editor.
 
     A row names the finding and its line. The list is hidden if there are no findings, and folded to its
@@ -79,24 +117,16 @@ class FindingsList(QWidget):
     """Emitted with the line, counted from 1, of the finding that the user activates."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._icons = icons
+        tip = tr("Show or hide the warnings for this memory")
+        super().__init__(icons, _ROWS, tr("Warnings for this memory"), tip, parent)
         self._findings: tuple[LintFinding, ...] = ()
-        self._is_open = False
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self.toggle = QToolButton()
-        self.toggle.setAutoRaise(True)
         self.toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.toggle.setAccessibleName(self.tr("No warnings"))
-        self.toggle.setToolTip(self.tr("Show or hide the warnings for this memory"))
-        self.toggle.clicked.connect(self._on_toggle)
-        self.list = FewRows(_ROWS)
-        self.list.setAccessibleName(self.tr("Warnings for this memory"))
         self.list.itemActivated.connect(self._on_activated)
         self.list.itemClicked.connect(self._on_activated)
         column(self, self.toggle, self.list, margin=(GAP, 0, GAP, 0), gap=UNIT)
-        self.hide()
+        self._fold(False)
 
     @property
     def findings(self) -> tuple[LintFinding, ...]:
@@ -109,37 +139,20 @@ class FindingsList(QWidget):
         was_marked = is_marked(self._findings)
         self._findings = tuple(findings)
         self.setVisible(bool(findings) and self.parentWidget() is not None)
-        self._fill()
-        text = counted(self.tr("1 warning"), "%n warnings", len(findings))
-        self.toggle.setText(text)
-        self.toggle.setAccessibleName(text)
-        if is_marked(findings) != was_marked:
-            self._is_open = is_marked(findings)
-        self._fold()
-        self.updateGeometry()
-
-    def _fill(self) -> None:
         self.list.clear()
         theme = theme_of(self.palette())
         colours = {"error": theme.bad_text, "warning": theme.warn_text, "note": theme.dim}
         for finding in self._findings:
-            text = headline(finding)
-            item = QListWidgetItem(text)
-            item.setToolTip(as_tooltip(text))
-            item.setData(_LINE_ROLE, max(1, finding.line))
             sign = {"note": "info"}.get(finding.severity, finding.severity)
-            item.setIcon(self._icons.icon(sign, colours[finding.severity]))
-            self.list.addItem(item)
+            item = self._add_row(headline(finding), sign, colours[finding.severity])
+            item.setData(_LINE_ROLE, max(1, finding.line))
         self.list.updateGeometry()
-
-    @Slot()
-    def _on_toggle(self) -> None:
-        self._is_open = not self._is_open
-        self._fold()
-
-    def _fold(self) -> None:
-        self.toggle.setArrowType(Qt.ArrowType.DownArrow if self._is_open else Qt.ArrowType.RightArrow)
-        self.list.setVisible(self._is_open)
+        text = counted(self.tr("1 warning"), "%n warnings", len(findings))
+        self.toggle.setText(text)
+        self.toggle.setAccessibleName(text)
+        if is_marked(findings) != was_marked:
+            self._fold(is_marked(findings))
+        self.updateGeometry()
 
     @Slot(QListWidgetItem)
     def _on_activated(self, item: QListWidgetItem) -> None:
@@ -296,60 +309,46 @@ class LintControl(QObject):
 
 
 _INDEX_ROWS = 5
-_KINDS: tuple[FixKind, ...] = ("add", "raise", "respell", "drop", "drop-all", "shorten")
 
 
-class IndexPanel(QWidget):
-    """A panel under the heading of the editor with the problems of an index, and buttons that fix them.
+class IndexPanel(_FoldingList):
+    """A panel under the heading of the editor with the problems of an index, and a button that fixes them.
 
     An index is a file with one line for each memory of a folder. The panel also shows how much of the index
-    the agent loads. The buttons apply to the selected row. Problems that can be fixed are listed first and
-    the first row is selected, so that repeated clicks fix one problem after the other. The panel is hidden if
-    there are no problems.
+    the agent loads. A problem that can be fixed has a box; the button fixes those whose box is checked. Two
+    kinds of boxes are not checked at first: a line that is moved up displaces another one from the part that
+    is loaded, and a line of prose that is removed may say more than that there is a memory. The panel is
+    hidden if there are no problems.
     """
 
-    fix_wanted = Signal(object, str)
-    """Emitted with an `IndexFinding` and a `FixKind` when the user clicks a fix."""
+    fix_wanted = Signal(object)
+    """Emitted with the `IndexFinding`s whose boxes are checked when the user clicks the button."""
     place_wanted = Signal(object)
     """Emitted with an `IndexFinding` when the user wants to see the finding's line or memory."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._icons = icons
+        tip = tr("Show or hide the problems in this index")
+        super().__init__(icons, _INDEX_ROWS, tr("Problems"), tip, parent)
         self._look: IndexCheck | None = None
         self._findings: tuple[IndexFinding, ...] = ()
-        self._is_open = True
         self._may_fix = True
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self.toggle = QToolButton()
-        self.toggle.setAutoRaise(True)
-        self.toggle.setArrowType(Qt.ArrowType.DownArrow)
         self.toggle.setAccessibleName(self.tr("Index check"))
-        self.toggle.setToolTip(self.tr("Show or hide the problems in this index"))
-        self.toggle.clicked.connect(self._fold)
         self.summary = WrapLabel()
-        self.list = FewRows(_INDEX_ROWS)
-        self.list.setAccessibleName(self.tr("Problems"))
+        self.fix = FitPushButton(clicked=self._on_fix)
+        self.go = FitPushButton(
+            self.tr("Sho&w"), self.tr("Go to the line, or open the memory"), clicked=self._on_go
+        )
         self.list.currentRowChanged.connect(self._on_row)
         self.list.itemActivated.connect(self._on_go)
-        self.buttons = {kind: FitPushButton(fix_name(kind)) for kind in _KINDS}
-        self.go = FitPushButton(self.tr("Sho&w"))
-        self.go.say(self.tr("Sho&w"), self.tr("Go to the line, or open the memory"))
-        self.go.clicked.connect(self._on_go)
-        for kind, button in self.buttons.items():
-            button.clicked.connect(lambda _on=False, kind=kind: self._fix(kind))
-        self._lay_out()
-        self.hide()
-
-    def _lay_out(self) -> None:
+        self.list.itemChanged.connect(self._on_row)
+        self.body = QWidget()
+        column(self.body, self.list, FlowLayout(self.fix, self.go), margin=0, gap=UNIT)
         head = QHBoxLayout()
         head.setSpacing(UNIT)
         head.addWidget(self.toggle, 0, Qt.AlignmentFlag.AlignTop)
         head.addWidget(self.summary, 1)
-        self._body = QWidget()
-        row = FlowLayout(*self.buttons.values(), self.go)
-        column(self._body, self.list, row, margin=0, gap=UNIT)
-        column(self, head, self._body, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
+        column(self, head, self.body, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
+        self._fold(True)
 
     @property
     def look(self) -> IndexCheck | None:
@@ -362,34 +361,42 @@ class IndexPanel(QWidget):
         row = self.list.currentRow()
         return self._findings[row] if 0 <= row < len(self._findings) else None
 
+    @property
+    def checked(self) -> tuple[IndexFinding, ...]:
+        """The findings whose boxes are checked."""
+        return tuple(each for row, each in enumerate(self._findings) if _is_checked(self.list.item(row)))
+
     def show_look(self, look: IndexCheck | None) -> None:
-        """Show the result of a check; None, or no problems, hides the panel."""
+        """Show the result of a check; None, or no problems, hides the panel.
+
+        A problem that was listed before keeps the state of its box.
+        """
         if look is not None and self._look is not None and look.report == self._look.report:
             self._look = look
             return
         row = self.list.currentRow() if look is not None and self._look is not None else -1
+        was_checked = {_topic_of(each): each in self.checked for each in self._findings}
         self._look, self._findings = look, ()
         there = look is not None and bool(look.report.findings)
         self.setVisible(there and self.parentWidget() is not None)
-        self.list.clear()
-        if look is None or not there:
-            return
-
-        self.summary.say(summary(look.report))
-        theme = theme_of(self.palette())
-        self._findings = _in_order(look)
-        for finding in self._findings:
-            text = sentence(finding)
-            item = QListWidgetItem(text)
-            item.setToolTip(as_tooltip(text))
-            grave = finding.problem in GRAVE
-            name, color = ("warning", theme.warn_text) if grave else ("info", theme.dim)
-            item.setIcon(self._icons.icon(name, color))
-            self.list.addItem(item)
-        for kind, button in self.buttons.items():
-            button.say(fix_name(kind), fix_tip(kind))
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            if look is None or not there:
+                return
+            self.summary.say(summary(look.report))
+            theme = theme_of(self.palette())
+            self._findings = _in_order(look)
+            for finding in self._findings:
+                grave = finding.problem in GRAVE
+                sign, colour = ("warning", theme.warn_text) if grave else ("info", theme.dim)
+                item = self._add_row(sentence(finding), sign, colour)
+                if can_fix(finding):
+                    wanted = finding.problem != "falls-off" and not finding.is_prose
+                    wanted = was_checked.get(_topic_of(finding), wanted)
+                    item.setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
+            self.list.setCurrentRow(min(max(0, row), self.list.count() - 1))
         self.list.updateGeometry()
-        self.list.setCurrentRow(min(max(0, row), self.list.count() - 1))
+        self._on_row()
         self.updateGeometry()
 
     def set_may_fix(self, may: bool) -> None:
@@ -401,29 +408,33 @@ class IndexPanel(QWidget):
         self._on_row()
 
     @Slot()
-    def _on_row(self) -> None:
-        finding, look = self.current, self._look
-        kinds = look.fixes_for(finding) if finding is not None and look is not None else ()
-        for kind, button in self.buttons.items():
-            button.setVisible(kind in kinds)
-            button.setEnabled(self._may_fix)
-        self.go.setEnabled(finding is not None)
-
-    @Slot()
-    def _fold(self) -> None:
-        """Fold or unfold the list of problems."""
-        self._is_open = not self._is_open
-        self.toggle.setArrowType(Qt.ArrowType.DownArrow if self._is_open else Qt.ArrowType.RightArrow)
-        self._body.setVisible(self._is_open)
+    def _on_row(self, *_changed: object) -> None:
+        count = len(self.checked)
+        self.fix.say(
+            counted("&Fix 1 problem…", "&Fix %n problems…", count),
+            self.tr("Show which lines of the index will change, then fix the checked problems"),
+        )
+        self.fix.setVisible(any(map(can_fix, self._findings)))
+        self.fix.setEnabled(self._may_fix and bool(count))
+        self.go.setEnabled(self.current is not None)
 
     @Slot()
     def _on_go(self) -> None:
         if self.current is not None:
             self.place_wanted.emit(self.current)
 
-    def _fix(self, kind: FixKind) -> None:
-        if self.current is not None:
-            self.fix_wanted.emit(self.current, kind)
+    @Slot()
+    def _on_fix(self) -> None:
+        self.fix_wanted.emit(self.checked)
+
+
+def _is_checked(item: QListWidgetItem) -> bool:
+    return item.checkState() is Qt.CheckState.Checked
+
+
+def _topic_of(finding: IndexFinding) -> tuple[str, ...]:
+    """Return what identifies a problem after its line has moved."""
+    return finding.problem, finding.rel, finding.about
 
 
 def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
@@ -433,7 +444,7 @@ def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
     """
 
     def turn(finding: IndexFinding) -> int:
-        return 2 if finding.problem == "falls-off" else 0 if look.fixes_for(finding) else 1
+        return 2 if finding.problem == "falls-off" else 0 if can_fix(finding) else 1
 
     listed = (each for each in look.report.findings if each.problem not in ("over-lines", "over-chars"))
     return tuple(sorted(listed, key=turn))
@@ -474,7 +485,7 @@ class IndexControl(QObject):
         self._session: HomeSession | None = None
         self._path = ""
         self.panel = IndexPanel(icons)
-        self.dialog: RenameDialog | None = None
+        self.dialog: LinesDialog | None = None
         self._quiet = single_shot(self, INDEX_QUIET_MS, self._look)
         editor.state_changed.connect(self._on_editor)
         editor.was_read.connect(self._on_read)
@@ -567,20 +578,24 @@ class IndexControl(QObject):
 
     # Changes
 
-    @Slot(object, str)
-    def _fix(self, finding: IndexFinding, kind: FixKind) -> None:
-        """Fix a problem of the index, and emit `fixed`."""
+    @Slot(object)
+    def _fix(self, findings: tuple[IndexFinding, ...]) -> None:
+        """Fix problems of the index, after the user has confirmed the lines that change."""
         session, update, look = self._session, self._shown.update, self.panel.look
         if session is None or update is None or look is None:
             return
-        workbench, context = session.workbench, update.context
+        context = update.context
 
-        job = ask(workbench.index_care.fix, context, look, finding, kind)
+        def done(plan: IndexPlan) -> None:
+            lines = counted("This changes 1 line:", "This changes %n lines:", len(plan.lines))
+            self._ask(session, context, plan, (self.tr("Fix the index"), lines, self.tr("Fix")))
 
-        def done(undo: Undo) -> None:
-            self.fixed.emit(undo, fix_done(kind))
-
-        self._edits.apply(session, "fix the index", job, done)
+        session.lanes.scan.submit(
+            "plan fixes",
+            ask(session.workbench.index_care.plan_fixes, context, look, findings),
+            done=done,
+            failed=self._edits.failed.emit,
+        )
 
     def rename(self, targets: Mapping[str, str], plain: Callable[[str], None]) -> None:
         """Rename or move memories together with the links to them, after the user has confirmed the lines.
@@ -595,13 +610,15 @@ class IndexControl(QObject):
             return
         workbench, context, asked = session.workbench, update.context, dict(targets)
 
-        def done(plan: RenamePlan | None) -> None:
+        def done(plan: IndexPlan | None) -> None:
             if plan is None:
                 plain(self.tr("The index and the links in other memories were not updated. Fix the index."))
             elif not plan.lines:
                 plain("")
             else:
-                self._ask(session, context, plan)
+                accept = self.tr("Move") if len(plan.targets) > 1 else self.tr("Rename")
+                texts = self.tr("Rename and update links"), rename_words(plan), accept
+                self._ask(session, context, plan, texts)
 
         session.lanes.scan.submit(
             "plan a rename",
@@ -618,11 +635,16 @@ class IndexControl(QObject):
         listing = update.view.scopes.get(Scope(path.split("/")[2]))
         return listing is not None and any(file.role == "index" for file in listing.files)
 
-    def _ask(self, session: HomeSession, context: ScopeContext, plan: RenamePlan) -> None:
-        """Show the lines that a rename changes, and rename if the user agrees."""
-        dialog = RenameDialog(plan, self._window)
+    def _ask(
+        self, session: HomeSession, context: ScopeContext, plan: IndexPlan, texts: tuple[str, str, str]
+    ) -> None:
+        """Show the lines that a plan changes, and carry it out if the user agrees.
+
+        `texts`: the title of the dialog, the sentence above the lines, and the button that agrees.
+        """
+        dialog = LinesDialog(plan.lines, texts, self._window)
         self.dialog = dialog
-        dialog.accepted.connect(partial(self._rename, session, context, plan))
+        dialog.accepted.connect(partial(self._apply, session, context, plan))
         dialog.finished.connect(self._on_answered)
         dialog.open()
 
@@ -632,17 +654,20 @@ class IndexControl(QObject):
             self.dialog.deleteLater()
             self.dialog = None
 
-    def _rename(self, session: HomeSession, context: ScopeContext, plan: RenamePlan) -> None:
-        """Carry out a rename and update the links."""
-        job = ask(session.workbench.index_care.rename, context, plan)
+    def _apply(self, session: HomeSession, context: ScopeContext, plan: IndexPlan) -> None:
+        """Carry out a plan, and report the change."""
+        job = ask(session.workbench.index_care.apply, context, plan)
 
         def done(undo: Undo) -> None:
-            if len(plan.targets) > 1:
+            if not plan.targets:
+                said = counted("Fixed 1 line of the index", "Fixed %n lines of the index", len(plan.lines))
+                self.fixed.emit(undo, said)
+            elif len(plan.targets) > 1:
                 self.moved.emit(undo)
             else:
                 self._edits.renamed.emit(undo, *next(iter(plan.targets.items())))
 
-        self._edits.apply(session, "rename with its links", job, done)
+        self._edits.apply(session, "change the index", job, done)
 
 
 def _cut_in(file: OpenFile) -> int | None:
@@ -659,35 +684,27 @@ _SHOWN = 500
 """The number of changed lines that are listed."""
 
 
-class RenameDialog(QDialog):
-    """A dialog that confirms a rename with its links; it lists each changed line before and after."""
+class LinesDialog(QDialog):
+    """A dialog that confirms a change of an index or of links; it lists each line before and after."""
 
-    def __init__(self, plan: RenamePlan, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, lines: Sequence[ChangedLine], texts: tuple[str, str, str], parent: QWidget | None = None
+    ) -> None:
+        """Create the dialog.
+
+        `texts`: its title, the sentence above the lines, and the button that agrees.
+        """
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Rename and update links"))
+        title, head, accept = texts
+        self.setWindowTitle(title)
         self.setMinimumWidth(340)
-        files = len({line.path for line in plan.lines})
-        (old, new), *others = plan.targets.items()
-        said = self.tr("{old} will be renamed to {new}. This also changes {lines} in {files}:")
-        if others:
-            said = self.tr("{things} will be moved to {folder}. This also changes {lines} in {files}:")
-        self.head = WrapLabel()
-        self.head.say(
-            said.format(
-                old=_name(old),
-                new=_name(new),
-                things=things(len(plan.targets)),
-                folder=visible(new.rpartition("/")[0].removeprefix(f"{ROOT}/")),
-                lines=counted(self.tr("1 line"), "%n lines", len(plan.lines)),
-                files=counted(self.tr("1 file"), "%n files", files),
-            )
-        )
+        self.head = WrapLabel(head)
         self.list = QListWidget()
         self.list.setAccessibleName(self.tr("Lines to change"))
         self.list.setFont(monospace())
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(160)
-        for line in plan.lines[:_SHOWN]:
+        for line in lines[:_SHOWN]:
             where = self.tr("{file}, line {line}").format(file=_name(line.path), line=line.line)
             text = f"{where}\n− {visible(line.before)}\n+ {visible(line.after)}"
             self.list.addItem(text)
@@ -696,12 +713,29 @@ class RenameDialog(QDialog):
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )
         self.accept_button = buttons.button(QDialogButtonBox.StandardButton.Ok)
-        self.accept_button.setText(self.tr("Move") if others else self.tr("Rename"))
+        self.accept_button.setText(accept)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         column(self, self.head, self.list, buttons, grows=self.list)
         self.resize(560, 360)
         self.accept_button.setFocus()
+
+
+def rename_words(plan: IndexPlan) -> str:
+    """Return a sentence about the files that a plan renames or moves, and the lines that change with them."""
+    files = len({line.path for line in plan.lines})
+    (old, new), *others = plan.targets.items()
+    said = tr("{old} will be renamed to {new}. This also changes {lines} in {files}:")
+    if others:
+        said = tr("{things} will be moved to {folder}. This also changes {lines} in {files}:")
+    return said.format(
+        old=_name(old),
+        new=_name(new),
+        things=things(len(plan.targets)),
+        folder=visible(new.rpartition("/")[0].removeprefix(f"{ROOT}/")),
+        lines=counted("1 line", "%n lines", len(plan.lines)),
+        files=counted("1 file", "%n files", files),
+    )
 
 
 def _name(path: str) -> str:
@@ -757,44 +791,3 @@ def sentence(finding: IndexFinding) -> str:
     return said.format(
         line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS
     )
-
-
-def fix_name(kind: str) -> str:
-    """Return the label of a fix."""
-    return {
-        "add": tr("&Add a line"),
-        "drop": tr("&Remove the line"),
-        "drop-all": tr("Remove a&ll"),
-        "shorten": tr("&Shorten the line"),
-        "raise": tr("&Move the line up"),
-        "respell": tr("&Use the file name"),
-    }[kind]
-
-
-def fix_tip(kind: str) -> str:
-    """Return the tool tip of a fix."""
-    return {
-        "add": tr(
-            "Add a line for this memory to the part of the index that the agent loads; nothing else changes"
-        ),
-        "raise": tr(
-            "Move this line up so that the agent loads it; the line that is now the last one "
-            "loaded is then no longer loaded"
-        ),
-        "respell": tr("Rewrite the link with the code points of the file name; nothing else changes"),
-        "drop": tr("Remove this line from the index; nothing else changes"),
-        "drop-all": tr("Remove all lines whose file does not exist from the index; nothing else changes"),
-        "shorten": tr("Shorten this line at a word boundary; its links are kept, and nothing else changes"),
-    }[kind]
-
-
-def fix_done(kind: str) -> str:
-    """Return the message after a fix."""
-    return {
-        "add": tr("Added a line to the index"),
-        "drop": tr("Removed the line from the index"),
-        "drop-all": tr("Removed the index lines whose file does not exist"),
-        "shorten": tr("Shortened the line"),
-        "raise": tr("Moved the line up"),
-        "respell": tr("Changed the link to match the file name"),
-    }[kind]
