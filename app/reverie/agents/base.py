@@ -86,7 +86,7 @@ class Home(ABC):
     sessions: Sessions | None = None
     """The workspaces in use, with transcripts that may still grow."""
     writer: AgentWriter | None = None
-    """A memory writer, and the chat that it reads turn by turn."""
+    """A memory writer of the agent, and the chats that this writer reads."""
     notes: AgentNotes | None = None
     """Notes that the agent keeps of each session."""
     jobs: AgentJobs | None = None
@@ -119,7 +119,10 @@ class Home(ABC):
     @property
     @abstractmethod
     def kind(self) -> str:
-        """The agent's name for scripts, as in `discovery.KINDS`. Nothing above `agents` compares it."""
+        """The name of the agent in scripts, one of `discovery.KINDS`.
+
+        Code outside of `agents` must not branch on it, but test the capabilities.
+        """
 
     @property
     def root(self) -> Path:
@@ -336,21 +339,23 @@ only its name and description. `needed`: nothing until it is needed.
 
 
 class LoadedNext(Struct, frozen=True):
-    """The files whose text a new session loads for the first time, and those whose text it no longer loads.
+    """The files that a new session loads and an earlier one did not, and those that it no longer loads.
 
-    A file is included if all or a part of its text is loaded. Files are identified by memory path, or by path
-    on disk.
+    A file counts as loaded if any part of its text is loaded. Files are identified by memory path, or by
+    path on disk.
     """
 
     entered: tuple[str, ...] = ()
+    """The files that are loaded now and were not before."""
     left: tuple[str, ...] = ()
+    """The files that were loaded before and no longer are."""
 
     def __bool__(self) -> bool:
         return bool(self.entered or self.left)
 
 
 def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState]) -> LoadedNext:
-    """Return the files that are loaded in `after` but not in `before`, and those for which it is the reverse.
+    """Return the files that are loaded only in `after`, and those that are loaded only in `before`.
 
     `before` and `after`: path -> load state.
     """
@@ -422,9 +427,17 @@ class Orphan(Struct, frozen=True):
     """A store to which no project or workspace of the home refers."""
 
     kind: Literal["project", "workspace", "older-layout", "older-name"]
+    """The reason why the store is orphaned.
+
+    `project`, `workspace`: the home lists no project or workspace with the name of the store.
+    `older-layout`: an older version of the agent stored memories here. `older-name`: the agent keeps the
+    memory of the same project in another directory today.
+    """
     directory: Path
     label: str
+    """The name of the store for people."""
     reason: str
+    """The reason as a sentence."""
 
 
 class Identity(Struct, frozen=True):
@@ -456,10 +469,9 @@ class LostStore(Struct, frozen=True):
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name", "other-checkout"]
     """The reason why the store is orphaned.
 
-    `other-checkout`: its project exists, but most notes about the same repository are in another store.
-
-    `missing-project`: the home lists its project, whose directory does not exist now. `older-name`: the agent
-    keeps the memory of its project in another directory today. The others are as in `Orphan`.
+    `missing-project`: the home lists its project, whose directory does not exist now. `other-checkout`: its
+    project exists, but most notes about the same repository are in another store. The others are as in
+    `Orphan.kind`.
     """
     directory: Path
     label: str
@@ -587,7 +599,7 @@ class Sessions(Protocol):
 
 
 class AgentWriter(Protocol):
-    """An agent's memory writer, and the chat of each workspace that it reads."""
+    """An agent's memory writer, and the chats of the workspaces, which the writer reads."""
 
     def transcript(self, workspace_id: str) -> Transcript:
         """Return the transcript of a workspace, which has its turns and its compactions (boundaries).
@@ -759,7 +771,7 @@ class ModelPreferences(Protocol):
         """
 
     def model_services(self) -> tuple[ModelService, ...]:
-        """Return the model services that Reverie may use too."""
+        """Return the model services in the agent's settings that Reverie can use as well."""
 
 
 class FailureStore(Protocol):
@@ -784,7 +796,7 @@ class OrphanedStores(Protocol):
     """Access to the orphaned stores: directories of memories to which no project or workspace refers."""
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        """Return the stores in `contents().orphans`, and the stores of listed projects that no longer exist.
+        """Return the stores in `contents().orphans`, and those of listed projects whose directory is missing.
 
         Slower than `contents`: it reads sidecars and checks the project paths.
         """
@@ -814,10 +826,11 @@ def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, a
 def nothing_chosen(
     scope: Scope, gap: ProjectGap | None, what: str, *, permanent: bool = False
 ) -> ScopeUnavailable:
-    """Return the error for a context in which no project or session was selected.
+    """Return the error for a scope that exists only while a project or a session is selected, and none is.
 
-    `what`: the word for the missing selection, such as "workspace"; `gap`: the reason why there is no project
-    scope, None if there is one. `permanent`: the agent has no such scope in any context.
+    `scope`: the scope. `what`: the word for what must be selected, such as "workspace". `gap`: the reason
+    why the context has no project scope; None if it has one. `permanent`: the agent has no such scope in any
+    context.
     """
     return ScopeUnavailable(
         scope,

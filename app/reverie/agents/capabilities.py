@@ -60,7 +60,7 @@ class LockBefore(Struct, frozen=True):
 
 
 class AgentLock(Protocol):
-    """The lock file of a store during a consolidation, by the agent or by Reverie."""
+    """The lock file that the agent or Reverie holds while it consolidates a store."""
 
     @property
     def file(self) -> Path: ...
@@ -135,6 +135,7 @@ class AgentJob(Struct, frozen=True):
     """The subject of the job, in words."""
     state: Literal["waiting", "running", "done", "failed", "stale"]
     sentence: str = ""
+    """An explanation of `state`, such as the error of a failed job; may be empty."""
     at: int | None = None
     retry_at: int | None = None
     source_id: str = ""
@@ -149,7 +150,7 @@ class MemoryKinds(Struct, frozen=True):
     project_store: bool | None = None
     """Whether the agent loads a store of project memories; None if unknown."""
     evidence: Phrase = NOTHING
-    """A sentence with the evidence for this."""
+    """A sentence that names the files by which the kinds were detected."""
 
 
 class WriterPlace(Struct, frozen=True):
@@ -200,7 +201,7 @@ class SessionMeasure(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """Tokens of the whole context with the last answer."""
+        """The number of tokens in the model's context, including its last answer."""
 
     @property
     def tool_calls(self) -> int: ...
@@ -213,7 +214,10 @@ class SessionMeasure(Protocol):
         """Whether the last answer asks for tools, so that the model is in the middle of its work."""
 
     def tool_calls_since(self, uuid: str | None) -> int:
-        """Return the number of tool calls after the message `uuid` (None: of all); 0 if it is missing."""
+        """Return the number of tool calls after the message `uuid`; None: the number of all calls.
+
+        0 if there is no message with this id.
+        """
 
 
 class SessionMeter(Protocol):
@@ -240,7 +244,8 @@ class AgentWriterConfig(Struct, frozen=True):
 
     enabled: bool = True
     interval: object = None
-    """The value as in the file; None if no file has it."""
+    """The number of turns between two runs, as it stands in the settings, even if invalid; None if it is not
+    set."""
     model: str | None = None
     """The writer's model, as `provider:model`."""
     default_model: str | None = None

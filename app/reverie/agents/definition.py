@@ -43,7 +43,10 @@ _WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a 
 
 
 class AgentDefinition(Struct, frozen=True):
-    """One definition. `body` is the prompt; fields that the file does not set are None or empty."""
+    """One agent definition: the values of its front matter, and `body`, the prompt below.
+
+    A key that the file does not set is None, empty or False.
+    """
 
     name: str
     body: str

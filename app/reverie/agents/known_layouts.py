@@ -170,7 +170,7 @@ def codex_memories(home: Path) -> tuple[str, ...]:
 def codex_root(directory: Path) -> tuple[str, ...]:
     """Return evidence of an unknown layout in `directory`, one memory root of Codex.
 
-    Checks the mark of the summary, and the version of the baseline.
+    Checks the version in the first line of the summary, and the version of the baseline.
     """
     found: list[str] = []
     first = _first_line(directory / "memory_summary.md")
@@ -301,7 +301,7 @@ def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
 def _newest_records(memory: Path) -> Iterator[Path]:
     """Yield the files of a few of the newest episodes and skills below the memory root `memory`.
 
-    A new version of the agent writes these first.
+    These files are checked, because a new version of the agent changes the format of new files first.
     """
     days = sorted((entry.name for entry in entries_in(memory / "episodic")), reverse=True)
     for directory in [*(memory / "episodic" / day for day in days[:2]), memory / "skills"]:

@@ -85,7 +85,7 @@ class IndexLink(Struct, frozen=True):
 
     `start` and `end`: the position of its target in the text (characters). `target`: the decoded path or
     slug. `rel`: the file that a Markdown link leads to, None for `[[slug]]`. `title`: the text of a Markdown
-    link.
+    link. `angled`: whether the target is written between `<` and `>`.
     """
 
     line: int
@@ -313,9 +313,9 @@ def respelled(text: str, line: int, there: Collection[str]) -> str:
 def slug_table(topics: Iterable[Topic]) -> dict[str, str]:
     """Return slug -> path of the file among `topics` to which `[[slug]]` leads.
 
-    If several match, the first one is used.
-
-    A slug is a name, a path with or without its ending, or a file name.
+    A slug is the name in the front matter of a file, its path with or without `.md`, or its file name. If a
+    slug fits several files, a name has precedence over a path, a path over a file name, and an earlier topic
+    over a later one.
     """
     found: dict[str, str] = {}
     topics = list(topics)
@@ -336,7 +336,7 @@ def _is_missing_note(rel: str, there: set[str]) -> bool:
 
 
 def stem_of(rel: str) -> str:
-    """Return a path without the ending of a note."""
+    """Return a path without the extension `.md`; any other path unchanged."""
     return rel.removesuffix(".md")
 
 
@@ -452,9 +452,10 @@ def _inserted(text: str, at: int, line: str, newline: str) -> str:
 
 
 def _among_loaded(text: str, line: str, newline: str) -> str:
-    """Return the index `text` with a line inserted before the last entry at which the line is loaded.
+    """Return the index `text` with `line` inserted above the last possible entry, so that it is still loaded.
 
-    `newline`: the line break of the index. Raises `IndexEditError` if there is no such entry.
+    `newline`: the line break of the index. Raises `IndexEditError` if the line would not be loaded above any
+    entry.
     """
     cut = cut_of(text)
     numbers = dict.fromkeys(entry.line for entry in links(text) if not falls_off(cut, entry.line))

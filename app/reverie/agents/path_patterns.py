@@ -106,9 +106,10 @@ class Glob:
         self._take(what, here)
 
     def _reached(self, state: int) -> frozenset[int]:
-        """Return the states that can be reached from `state` without a character.
+        """Return the states of the pattern in which it waits for the next character, starting from `state`.
 
-        These are states that consume a character, and the end.
+        The pattern is a state machine. Some states read no character and only lead to others; these are
+        followed. The result contains states that read a character, and the end of the pattern.
         """
         known = self._ways.get(state)
         if known is None:

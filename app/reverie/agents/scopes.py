@@ -79,9 +79,11 @@ class Caps(Struct, frozen=True):
     description_chars: int
     description_prefix_bytes: int
     view_depth: int
+    """The number of levels that the command `view` lists below a directory."""
     descriptions: bool = True
     """Whether the agent reads a description from a note's front matter; if not, Reverie writes none."""
     front_matter: FrontMatterRules = "strict"
+    """The rules by which the agent finds and reads front matter."""
     undescribed: str = ""
     """A regular expression of the whole paths of files that need no description, such as an index.
 
@@ -181,8 +183,9 @@ class FileRule(Struct, frozen=True):
 
     `generated`: the agent recreates it, so an edit would be lost; `read-only`: not ours to change, for
     example a record or a file that a server keeps. `sentence` explains this to a person; for an `editable`
-    file it has advice for a person who edits the file. Reverie's own runs obey the rule like people.
-    `deletable`: the file may still be deleted as a whole, and restored, under the agent's own lock beside it.
+    file it has advice for a person who edits the file. The rule applies to Reverie's own runs as well.
+    `deletable`: whether a file that must not be edited may be deleted as a whole, and restored; Reverie then
+    holds the lock file that the agent uses beside it.
     """
 
     kind: Literal["editable", "generated", "read-only"] = "editable"

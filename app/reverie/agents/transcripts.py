@@ -208,9 +208,9 @@ class TailPosition(Struct, frozen=True):
     """The position of a tail in its file.
 
     `offset`: the number of bytes that were read of the file with the number `inode`. `edge`: the last of
-    these bytes (hex), which show whether the content of the file was replaced. `sequence`: that of the newest
-    row for which an event was returned; `recent`: the ids of the last such rows. `begun`: the ids of answers
-    that have begun and not ended.
+    these bytes (hex), which show whether the content of the file was replaced. `sequence`, `timestamp`:
+    those of the newest row for which an event was returned (UTC ms); `recent`: the ids of the last such
+    rows. `begun`: the ids of answers that have begun and not ended.
     """
 
     offset: int = 0

@@ -67,7 +67,10 @@ T = TypeVar("T")
 
 
 class _Look(Struct, frozen=True, tag=True):
-    """A request to open the project, or to read the present state of its repository."""
+    """A request to open the project, or to read the present state of its repository.
+
+    `project`: its path; `at`: the commit to read, empty for HEAD and the files of the checkout.
+    """
 
     project: str
     at: str
@@ -94,7 +97,11 @@ class _SentNote(Struct, frozen=True):
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):
-    """A request to check the claims of these notes."""
+    """A request to check the claims of these notes.
+
+    `neighbours`: the sets of names to which `_SentNote.neighbours` refers. `stale_only`: report stale claims
+    only.
+    """
 
     notes: tuple[_SentNote, ...]
     neighbours: tuple[tuple[str, ...], ...]

@@ -122,10 +122,13 @@ class _Known(Struct):
     note_text: str
     claims: tuple[Claim, ...]
     words: frozenset[str]
+    """The symbols, environment variables and ports in the claims, which are searched in files."""
     names: frozenset[str]
+    """`words`, and the last part of every path in the claims; a change of one of them discards `checked`."""
     beside: int
     """A hash of `CheckedNote.neighbours`, the names of notes to which links in this note may lead."""
     checked: tuple[CheckedClaim, ...] | None = None
+    """The results; None if the claims must be checked."""
 
 
 _UNKNOWN = _Fate(ClaimState.UNKNOWN)
@@ -252,10 +255,10 @@ class ClaimChecker:
         return known
 
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
-        """Return the results that need no history, and the commits that added the lines of the other claims.
+        """Return the results of the claims that need no history, and the origins of the other claims' lines.
 
-        The keys are the position of the claim in the note for the results, and the text of the line for the
-        commits. `known`: the claims of the note and what earlier checks found.
+        The first value maps the position of a claim in `known.claims` to its result; the second maps the
+        text of a line to the commit that added it. `known`: the claims of the note.
         """
         fates, open_lines = dict[int, _Fate](), set[str]()
         for i, claim in enumerate(known.claims):

@@ -211,9 +211,10 @@ def _command(text: str) -> tuple[str, str] | None:
 
 
 def _script(tool: str, words: list[str]) -> tuple[int, str]:
-    """Return the number of `words` up to and including the name of the script that they run, and the name.
+    """Return (count, name) of the script that a command runs; the name ends its first `count` words.
 
-    `tool`: the program, such as `npm`. The name is empty if there is none.
+    `tool`: the program, such as `npm`; `words`: the words after it. If the command runs no script, the name
+    is empty and the count has no meaning.
     """
     at = 0
     if tool == "go":

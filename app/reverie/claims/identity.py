@@ -46,8 +46,8 @@ def read_identity(
 ) -> Identity | None:
     """Return the identity of the repository that contains `path`; None if none can be read.
 
-    `known` is its earlier identity; roots that it still contains are not searched for again. `check` may
-    raise to stop.
+    `known`: an earlier identity of the repository; its roots that still exist are taken over, which saves a
+    search. `check` may raise to stop.
     """
     try:
         root = checkout_root(path)
@@ -127,7 +127,8 @@ def _roots(
 def _tips(repository: pygit2.Repository) -> Iterator[pygit2.Oid]:
     """Yield the commits of HEAD, of local branches and of the main branch of `origin`.
 
-    HEAD alone may be on a branch with a history of its own, such as one for the pages of a website.
+    All of them are needed to find every root, because HEAD may be on a branch with a history of its own,
+    such as one for the pages of a website.
     """
     git = libgit2()
     branches = [f"refs/heads/{name}" for name in sorted(repository.branches.local)[:_MOST_BRANCHES]]

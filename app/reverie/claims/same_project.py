@@ -60,8 +60,9 @@ def same_project(one: Identity, other: Identity) -> Verdict:
 def _same_address(one: Identity, other: Identity) -> Literal["same", "similar", "shared", "other", "none"]:
     """Compare the addresses of the main remotes.
 
-    `similar`: they differ only in the case of a path, which may matter; `shared`: another remote is the same;
-    `none`: at least one repository has no remote.
+    `similar`: they differ only in the case of a path, which may matter; `shared`: they differ, but the
+    repositories have another remote in common; `other`: they have none in common; `none`: at least one
+    repository has no remote.
     """
     if _is_clone_of(one, other) or _is_clone_of(other, one):
         return "same"
@@ -82,13 +83,13 @@ def _is_clone_of(one: Identity, other: Identity) -> bool:
 
 
 def _name(identity: Identity) -> str:
-    """Return the last part of the address, else the name of the repository's folder."""
+    """Return the name of a repository: the last part of its main remote's address, else of its path."""
     path = identity.origin or _folder(identity)
     return path.rpartition("/")[2].casefold()
 
 
 def _folder(identity: Identity) -> str:
-    """Return the path of the repository on this machine, as somebody would clone it."""
+    """Return the path of the repository on this machine, as a clone of it has it as address."""
     return identity.common.removesuffix("/.git").removesuffix(".git")
 
 

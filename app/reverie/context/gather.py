@@ -118,14 +118,20 @@ class _TextReader:
         self._put(key, data, stamp[0], stamp, path.name)
 
     def named(self, facts: ContextFacts, wanted: Callable[[Scope, str], bool]) -> None:
-        """Read in full the memories for whose scope and path `wanted` returns True."""
+        """Read into `texts`, in full, the memories in `facts` that are wanted.
+
+        `wanted` returns True for the scope and the path of such a memory.
+        """
         for scope in SCOPES:
             for file in facts.files(scope):
                 if wanted(scope, file.rel):
                     self._memory(facts, scope, file, file.size)
 
     def linked_index(self, facts: ContextFacts) -> None:
-        """Read the index if it is a link, which the agent follows; other links are not memories."""
+        """Read the index into `texts` if it is a symlink; do nothing otherwise.
+
+        The listings in `facts` contain no symlinks, but the agent follows a symlink to the index.
+        """
         listing = facts.listings.get(Scope.PROJECT)
         if listing is None or listing.root is None:
             return
@@ -164,7 +170,10 @@ class _TextReader:
         self._put(key, data, file.size, stamp, file.rel)
 
     def _keep(self, key: str, stamp: Stamp) -> bool:
-        """Reuse the text that is known for `key` if it has this stamp; return whether it has."""
+        """Reuse the earlier text of `key` if the file is unchanged, that is, if the text has this stamp.
+
+        Returns True if the text was reused, False if the file must be read.
+        """
         known = self._before.get(key)
         if known is None or known.stamp != stamp or known.data is None:
             return False

@@ -48,7 +48,7 @@ _PREFIX = "task-"
 
 
 class AsInjected(Struct, frozen=True):
-    """The block that loki-mode would inject.
+    """The block of text with lessons that loki-mode itself would put into the prompt.
 
     `difference`: one sentence with the file and the cause if the block differs from Reverie's; else empty.
     """
@@ -114,11 +114,11 @@ def _compared(
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
-    """Return the episodes below `memory` that loki-mode's retrieval finds; only rules about episodes count.
+    """Return the episodes below `memory` that loki-mode's retrieval would find for `goal` and `phase`.
 
-    The retrieval rewrites the time of their last use. It runs before the lessons are collected, and if it
-    fails, nothing is injected; then this function raises `_Closed`. Without a goal and a phase, which
-    loki-mode always has, every episode counts as found.
+    They matter because the retrieval rewrites the time of their last use. It runs before the lessons are
+    collected, and if it fails, nothing is injected; in that case this function raises `_Closed`. If `goal`
+    and `phase` are empty, which never happens in loki-mode, no episode is found, but all are checked.
     """
     query = " ".join(part for part in (goal, f"phase: {phase}" if phase else "") if part)
     words = query.lower().split()

@@ -84,7 +84,9 @@ def record(
 ) -> RecordedFailure:
     """Store `failure`, a failed iteration, as an episode of the project, unless recording is off.
 
-    Returns the path of the episode, or the reason why none was stored. `home_dir`: the user's home directory.
+    Returns the path of the episode, or the reason why none was stored. `env`: the agent's environment, with
+    its switches for lessons and crash records; `home_dir`: the user's home directory; `now_ms`: the time of
+    the failure (UTC).
 
     Raises `Unavailable` if there is no project.
     """

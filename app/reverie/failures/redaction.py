@@ -243,9 +243,10 @@ def _named_after(place: str, short: str) -> list[_Rule]:
 
 
 def _repository(name: str) -> _Rule:
-    """Return the rule that removes a name of the repository if it is a separate word and not in a mark.
+    """Return the rule that replaces a name of the repository, such as its owner, where it is a separate word.
 
-    The parts of the name may be joined by other separators or none, as in the name of a module.
+    The parts of the name may be joined by other separators or none, as in the name of a module. Text inside
+    the marks of earlier redactions, such as `[REDACTED:PATH]`, is not replaced.
     """
     joined = "[-_. ]?".join(re.escape(part) for part in re.split(r"[-_. ]+", name) if part)
     pattern = re.compile(rf"(?i)(\[REDACTED(?::[A-Z_]+)?\])|(?<![A-Za-z0-9]){joined}(?![A-Za-z0-9])")

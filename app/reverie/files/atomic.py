@@ -91,11 +91,17 @@ class UndurableError(OSError):
 
 
 class LeftBehindError(UndurableError):
-    """Raised for a folder that was removed, but whose content could not be deleted completely."""
+    """Raised if a folder is no longer visible, but a part of its content could not be deleted.
+
+    That part is on the disk under a hidden name until the next sweep.
+    """
 
 
 class _StrandedError(OSError):
-    """Raised if another program's version of a file has the temporary name and must not be removed."""
+    """Raised if the newest version of a file, by another program, has the temporary name.
+
+    The temporary file must then not be removed, because it is the only copy of that version.
+    """
 
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.[0-9a-f]{8}\.reverie-tmp")
@@ -506,10 +512,11 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 
 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
-    """Close `lease` and return whether no other program changes the replaced file afterwards.
+    """Close `lease`, and return whether the replaced file keeps its content `data` afterwards.
 
-    A program that found the file under its old name is blocked by the lease until the lease is closed, and
-    only then opens the file. `temp`: the present name of the replaced file; `data`: its content so far.
+    Until now the lease blocks any program that began to open the file for writing before it was replaced.
+    Such a program changes the replaced file now, and the result is False. `temp`: the present name of that
+    file.
     """
     lease.close()
     time.sleep(_OPENING_S)

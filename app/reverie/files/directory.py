@@ -603,9 +603,9 @@ class Directory:
 
 
 class WriterLease:
-    """A lease on a file: programs that open the file for writing wait in the kernel until it is closed.
+    """A lease on a file: programs that open the file for writing wait in the kernel until the lease ends.
 
-    A context manager.
+    It is a context manager, which ends the lease.
     """
 
     def __init__(self, fd: int) -> None:

@@ -165,8 +165,8 @@ def opened_below(
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
     """Return the deepest existing directory on the path to `root`, and the names of the path from there.
 
-    `parts`: the names of a path below `root`. The result has the names of the missing directories up to
-    `root`, then `parts`; if `root` exists, it is `root` and `parts`.
+    `parts`: the names of a path below `root`. If `root` exists, the result is `root` and `parts`; otherwise
+    the names of the missing directories, down to `root`, come before `parts`.
     """
     path = Path(root)
     while not is_there(path) and path != path.parent:

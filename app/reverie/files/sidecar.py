@@ -209,8 +209,8 @@ class Sidecar:
 
     If `path` is a symlink, its target is written. `lock_dir`: the directory for the lock between Reverie's
     processes; `clock` names the copy of an unreadable file. `require` is called before each change and may
-    raise to refuse the change. `ending`: bytes that this class writes after the object and that no other
-    program writes; see `is_ours`.
+    raise to refuse the change. `ending`: bytes that this class adds at the end of the file and no other
+    program does, by which `is_ours` recognises the file; empty: none are added.
     """
 
     def __init__(
@@ -238,9 +238,9 @@ class Sidecar:
         return _parse(self._bytes(), self.path)
 
     def is_ours(self) -> bool:
-        """Return whether this class, in any process, wrote the bytes that are on disk now.
+        """Return whether Reverie, in this or another process, wrote the present content of the file.
 
-        Always False without an `ending`.
+        This is so if the file ends with `ending` (see the class); always False if that is empty.
         """
         return bool(self._ending) and (self._bytes() or b"").endswith(self._ending)
 

@@ -189,9 +189,10 @@ def _hunks(old: Sequence[str], new: Sequence[str], taken_back: Collection[int] |
 
 
 def _numbers(hunks: range, taken_back: Collection[int]) -> str:
-    """Return the hunk numbers for a header of the diff, such as ` hunks 1-3 (2 taken back)`.
+    """Return the numbers in the header of a part of the diff, such as ` hunks 1-3 (2 taken back)`.
 
-    Each stretch of changed lines is a hunk.
+    `hunks`: the indexes (from 0) of the stretches of changed lines in that part. `taken_back`: the indexes
+    of all stretches that were undone.
     """
     gone = [str(hunk + 1) for hunk in hunks if hunk in taken_back]
     if len(hunks) == 1:

@@ -358,10 +358,10 @@ def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
 def _with_line(
     text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
 ) -> Iterator[str]:
-    """Yield candidate texts with `value` at the key `path` on one line; the caller takes the first good one.
+    """Yield candidate texts with `value` at the key `path`, on one line; the caller uses the first good one.
 
-    Only for a block (`raw`: its YAML) that `---` cuts or that is not valid YAML, so that the key must be
-    found by its name. For any other block nothing is yielded.
+    This is for a block (`raw`: its YAML) that is not valid YAML, or that a `---` inside a line ends: its key
+    must be found by its name, not by parsed nodes. For any other block nothing is yielded.
     """
     if rules == "strict" or len(path) > 1:
         return
@@ -415,7 +415,10 @@ def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: st
 
 
 def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: str) -> str:
-    """Return the block `raw` with the value `node` replaced by `literal`; comments beside it are kept."""
+    """Return the block `raw` with the value `node` replaced by `literal`; comments beside it are kept.
+
+    `key`: the node of the key of that value.
+    """
     if node.kind == "scalar" and node.style in ("|", ">"):
         old = raw[node.start : node.end].rstrip(" \t\r\n")
         comment = _HEADER_COMMENT.match(old)
@@ -829,9 +832,10 @@ def remove(text: str, key: Key, *, rules: FrontMatterRules = "strict") -> str:
 
 
 def _as_read_text(text: str, rules: FrontMatterRules) -> str:
-    """Return a text with its block in the form that the agent's parser reads.
+    """Return `text` with its front matter replaced by the YAML that the agent's parser reads.
 
-    The positions of the parsed nodes are then positions in this text.
+    Edits need this text, because the positions of the parsed nodes refer to that YAML. A text without front
+    matter is returned unchanged.
     """
     block = split(text, rules=rules)
     if block is None:

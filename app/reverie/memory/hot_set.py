@@ -38,10 +38,13 @@ class Budgets(Struct, frozen=True):
     """Limits of the hot set, the memories that mux loads in full: bytes (UTF-8) and tokens."""
 
     item_bytes: int = 16_384
+    """The largest size of one memory; a longer text is cut."""
     total_bytes: int = 49_152
     total_tokens: int = 12_000
     items: int = 8
+    """The largest number of memories."""
     tries: int = 64
+    """The largest number of candidates that are tried, whether they fit or not."""
 
 
 BUDGETS = Budgets()

@@ -123,10 +123,11 @@ def judged(
     `MAX_AGE_MS`, or if it changed an entry (did not remove it) and this entry or its file no longer exists.
     The others depend on the new content:
 
-    - If it lacks the change, the delta is marked as lost, or dropped if nothing is left to make again. If the
-      agent wrote the content, the delta is also marked as overwritten, and its time becomes `now`.
+    - If it lacks the change, the delta is marked as lost, or dropped if nothing is left to make again. If
+      the agent wrote the content, the delta is also marked as overwritten, and its time becomes `now`.
     - If it contains the change, the delta is dropped if the agent wrote the content, because the agent has
-      read the change. If another Reverie process wrote it, the delta stays, rebased on the new entry.
+      read the change. If another Reverie process wrote it, the delta stays, and its `before` and `after` are
+      adapted to the new entry (`_moved`).
 
     `exists` returns whether a key has a file. `now`: the present time in UTC ms.
     """
@@ -155,8 +156,9 @@ def put_back(
 ) -> dict[str, Delta]:
     """Apply the overwritten changes to `entries` again, in place; return all deltas, none marked as lost.
 
-    `exists` returns whether a key has a file. An entry that the agent never had is still treated as such,
-    even if other Reverie processes changed it.
+    `exists` returns whether a key has a file. In the returned deltas, `before` and `after` are the entries
+    before and after this call; but if the agent had no entry before the change, the delta keeps both, even
+    if other Reverie processes have changed the entry since.
     """
     made: dict[str, Delta] = {}
     for key, delta in deltas.items():
@@ -225,7 +227,12 @@ def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
 
 
 def _moved(delta: Delta, now: MemoryUsage) -> Delta:
-    """Return the delta rebased on the entry `now`, which another Reverie process wrote with our change."""
+    """Return `delta` adapted to the present entry, which another Reverie process has changed as well.
+
+    `now`: the present entry, which contains the change of `delta`. In the result, `after` is `now`, and
+    `before` is the entry that this change turns into `now`. A delta that created or removed an entry is
+    returned unchanged.
+    """
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if delta.after is None or now == after or before == UNUSED:
         return delta

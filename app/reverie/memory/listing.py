@@ -330,9 +330,10 @@ UNREADABLE = "it cannot be read"
 
 
 def is_over_cap(unseen_reason: str) -> bool:
-    """Return whether a reason of `MemoryFile.unseen_reason` is a rule of the agent, such as its cap.
+    """Return whether the agent does not see a file because of its own rules, such as its cap on files.
 
-    False if the reason is that Reverie could not read the file.
+    `unseen_reason`: see `MemoryFile`. False if it is empty, or if the reason is that Reverie could not read
+    the file.
     """
     return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
 
@@ -747,10 +748,11 @@ class ListingUpdate:
         self._old.update((file.rel, file) for file in files)
 
     def _visible(self, rel: str) -> str:
-        """Return the path to examine for the changed path `rel`; empty if nothing that is listed has changed.
+        """Return the path to examine because of a change at `rel`; empty if there is nothing to examine.
 
-        The result is `rel` itself. For a path with a hidden name it is the directory that contains the hidden
-        name, if that directory is not in the listing yet.
+        The result is usually `rel`. If a name in `rel` is hidden, so that no listing shows the path, the
+        result is the directory that contains the hidden name, but only if the listing does not have that
+        directory yet.
         """
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)

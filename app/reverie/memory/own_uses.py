@@ -60,9 +60,11 @@ class Tally:
     def apply(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """Apply a change of several entries, by a run or by hand, or its undo; count added uses as own.
+        """Update the counts after several entries of the sidecar were changed through Reverie.
 
-        `before`, `after`: the entries by logical key; None if there is no entry.
+        The uses that the change adds count as Reverie's own; the counts of moved, deleted and restored
+        memories are moved along. `before`, `after`: the entries by logical key; None if there is no entry.
+        For the undo of a change, exchange the two.
         """
         left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
         for key in left:

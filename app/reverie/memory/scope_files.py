@@ -1,22 +1,15 @@
 """The files of one scope root, as the store and runs see them.
 
-The files are on disk, or in a copy-on-write overlay over the disk, or are records of a file that each appear
-as a file of their own. `ScopeFiles` is the interface that the store needs. `files.rooted.RootedDirectory`
-implements it for the disk; `OverlayFiles` lets a run work on a copy, so that preview, dry run and the real
-run are one code path (design.md section 4). `RecordFiles` presents a file with many memories
-(`agents.capabilities`) to a run as a folder, and each record in it as a file; people and the agent see the
-real files.
+The files are on disk, or in a copy-on-write overlay over the disk. `ScopeFiles` is the interface that the
+store needs. `files.rooted.RootedDirectory` implements it for the disk; `OverlayFiles` lets a run work on a
+copy, so that preview, dry run and the real run are one code path (design.md section 4).
 
 Invariants: an overlay never writes to its base; it remembers the content that it read there, so that the
 transaction can compare-and-swap against exactly what the run saw; and it refuses changes that the disk would
 refuse (a file below a file, a name that is too long) or that a person forbids (a write-protected file), so
-that a run gets the error while it can still choose another way. Reading records takes no lock. `swap` is the
-only way to write a record: it takes the agent's own lock, compares the record as it is at that moment, and
-replaces the whole file by compare-and-swap, because some writers take no lock. So no concurrent change of the
-file is lost. A file that cannot be read whole has no records.
+that a run gets the error while it can still choose another way.
 
-Threading: one run, one overlay; records block, on any thread but the GUI's. Failure: `UserError`, nothing
-changed.
+Threading: one run, one overlay. Failure: `UserError`, nothing changed.
 """
 
 from __future__ import annotations
@@ -47,7 +40,7 @@ def sha256_of_bytes(data: bytes | None) -> str | None:
 
 
 class ScopeFiles(Protocol):
-    """The interface to the files below one root: on disk, in an overlay, or records of a file.
+    """The interface to the files below one root, on disk or in an overlay.
 
     `rel` is `/`-separated, `""` is the root. Only `UserError`s are raised.
     """

@@ -116,7 +116,7 @@ class UsageLog:
         return usage_rules.usages(self._sidecar.read().data)
 
     def load_for_showing(self) -> dict[str, MemoryUsage]:
-        """Return the entries for display, with a mark on pins that the running agent has not read yet.
+        """Return the entries for display, with the fields `unknown_to_agent` and `own_count` filled in.
 
         The result is empty if the system refuses to open the sidecar; `problem` returns the reason.
         """
@@ -380,7 +380,11 @@ class UsageLog:
 
 
 class _Request(Struct, frozen=True):
-    """A change (`rule`) of the entries in `keys`, and of the entries at and below those in `subtrees`."""
+    """A change (`rule`) of the entries in `keys`, and of the entries at and below those in `subtrees`.
+
+    `tell` and `put_back` are as in `UsageLog._change`. `now`: UTC ms; `exists` returns whether a key has a
+    file.
+    """
 
     rule: Callable[[Entries], object]
     keys: tuple[str, ...]
@@ -400,7 +404,12 @@ class _Request(Struct, frozen=True):
 
 
 class _UsageOutcome(Struct, frozen=True):
-    """The result of a change. `data` None: the sidecar is not written."""
+    """The result of a change.
+
+    `data`: the new content of the sidecar; None: the sidecar is not written. `ledger`: the ledger
+    afterwards. `rejected`: the entries that were removed because they are not objects. `kept`: the result of
+    restoring changes that were lost.
+    """
 
     data: dict[str, Any] | None
     ledger: Ledger

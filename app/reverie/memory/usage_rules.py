@@ -86,11 +86,10 @@ def note_use(entries: Entries, key: str, now: int, *, write: bool) -> None:
 
 
 def written(usage: MemoryUsage | None, now: int) -> MemoryUsage:
-    """Return the usage after a write by Reverie: the time of the write is set, and no use is counted.
+    """Return the usage after a write by Reverie: only the time of the last write changes.
 
-    `usage`: None for a memory without an entry; `now`: UTC ms. Sweeps depend on the time of the last write.
-    The agent chooses the memories to load next by uses, and an edit by a run or a person is not a use by the
-    agent.
+    The write does not count as a use, because the agent chooses the memories to load next by its own uses.
+    `usage`: None for a memory without an entry; `now`: UTC ms.
     """
     return replace(usage or UNUSED, last_write_at=now)
 

@@ -93,7 +93,9 @@ class YamlNode(Struct, eq=False):
     target: YamlNode | None = None
     """The node that an alias names; None if the node is no alias."""
     uses: int = 0
+    """The number of aliases of this node that were read so far."""
     weight: int = 0
+    """The cost of each of these aliases (`_weight`); 0 before the first one."""
 
     def pairs(self) -> Iterator[tuple[YamlNode, YamlNode]]:
         """Yield the key and value nodes of a mapping, in order."""
@@ -293,7 +295,8 @@ class _Builder:
 def _weight(node: YamlNode) -> int:
     """Return the cost of one alias of `node`, as the agent's parser counts it for its limit on aliases.
 
-    The recursion is at most `MAX_DEPTH` deep, because an alias inside has its own cost already.
+    For an alias inside the node, the known cost of its target is used. So the recursion is at most
+    `MAX_DEPTH` deep.
     """
     if node.kind == "scalar":
         return 1

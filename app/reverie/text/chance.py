@@ -167,7 +167,7 @@ def _values_in(token: str, at: int) -> Iterator[tuple[int, str]]:
 def is_mixed_value(value: str, *, is_near: bool) -> bool:
     """Return whether a value mixes letters, digits and signs as no name does, or looks random.
 
-    `is_near`: whether a word of access ("login", "unlock") is near; the conditions are then less strict.
+    `is_near`: whether a word such as "login" or "unlock" is near; the conditions are then less strict.
     """
     if (
         not 8 <= len(value) <= 200
@@ -202,10 +202,11 @@ def is_mixed_value(value: str, *, is_near: bool) -> bool:
 
 
 def values_of_access(text: str, small: str) -> Iterator[SecretSpan]:
-    """Yield the spans of values near a word of access ("login", "unlock") that could be names elsewhere.
+    """Yield the spans of values that are probably secrets because a word such as "login" or "unlock" is near.
 
-    Near means: on the same line, or on one of the next four lines that are not empty. `small`: the text in
-    lower case, of equal length.
+    Elsewhere the same values could be names. Near means: on the same line, or on one of the next four lines
+    that are not empty. Password hashes and keys in addresses (`https://<key>@host`) are found anywhere.
+    `small`: the text in lower case, of equal length.
     """
     for pattern in (_CRYPT, _DSN):
         for match in pattern.finditer(text):

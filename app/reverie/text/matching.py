@@ -52,8 +52,9 @@ class _CountedMatcher(SequenceMatcher[Hashable]):
 def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAST_STEPS) -> list[Run]:
     """Return the runs of equal elements that `old` and `new` share, in order.
 
-    Each run is (index in `old`, index in `new`, length). `least`: the number of steps of work that are
-    allowed even for very short sequences.
+    Each run is (index in `old`, index in `new`, length). The number of steps of work is limited in
+    proportion to the number of elements, but not below `least`; if the limit is reached, some equal elements
+    are not found.
     """
     left = max(least, STEPS_PER_ELEMENT * (len(old) + len(new)))
     runs: list[Run] = []

@@ -99,7 +99,11 @@ _LONGEST_KEY = 32_768
 
 
 class _Rows(Struct, frozen=True):
-    """The table of secrets (`SecretTable`), prepared for the search."""
+    """The table of secrets (`SecretTable`), prepared for the search.
+
+    `by_prefix`: the secrets with a known prefix, by prefix. `in_words`: the patterns that are applied to
+    long words; `in_texts`: those that are applied to the whole text.
+    """
 
     by_prefix: dict[str, Prefixed]
     in_words: tuple[Shaped, ...]
@@ -157,10 +161,11 @@ def places_of(text: str, part: str) -> Iterator[int]:
 
 
 def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of `pattern` at the occurrences of `parts` in `searched`.
+    """Yield the matches of `pattern` in `text` that begin with one of `parts`.
 
-    Every match of the pattern must begin with one of `parts`. Matches that begin with the same part do not
-    overlap.
+    Every match of the pattern must begin with one of them; searching for the parts first saves time.
+    `searched`: the text in which to search for them: `text`, or `text` in lower case. Matches that begin
+    with the same part do not overlap.
     """
     for part in parts:
         if part not in searched:

@@ -53,8 +53,9 @@ class Shaped(Struct, frozen=True):
     def is_one_word(self) -> bool:
         """Whether the secret is always in one word of at least `LONG_WORD` characters.
 
-        If so, the pattern is only applied to words of this length. That saves time, because the string `word`
-        of such a pattern is so short that many texts contain it.
+        The pattern is then only applied to words of this length. For such a type of secret, the usual test
+        whether the text contains the string `word` saves no time, because the string is so short that many
+        texts contain it.
         """
         return len(self.word) < 4 or self.word in ("_mmk", "token-", "NRAL")
 

@@ -497,7 +497,8 @@ class ClaudeHome(Home):
     def resolve_project(self, project_path: str) -> str:
         """Return the path of the listed project to which `project_path` belongs.
 
-        Reads its newest transcripts if nothing else names it.
+        If `project_path` is a directory in `projects/` for which no working directory is known, the
+        transcripts in it are read.
         """
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
@@ -552,8 +553,8 @@ class ClaudeHome(Home):
     def _project(self, project_path: str) -> str:
         """Return the path that identifies a project: the root of its repository, or else its own path.
 
-        `project_path`: a directory of the project, or its directory in `projects/`, which is returned if the
-        path of the project is unknown.
+        `project_path`: a directory of the project, or the project's directory in `projects/`. The latter is
+        returned unchanged if it contains a memory that belongs to no known path.
         """
         own = Path(project_path)
         if own.parent == self._stores.projects and DIRECTORY.fullmatch(own.name):

@@ -182,9 +182,10 @@ def _paths_of(block: str) -> Iterator[str]:
 
 
 def _front_value(block: str) -> Any:
-    """Return the value of `paths` in a block of front matter.
+    """Return the value of `paths` in a block of front matter; None if there is none.
 
-    Values that are invalid YAML (`**/*.py` without quotes) are quoted first, as the agent does.
+    Values that are invalid YAML (`**/*.py` without quotes) are quoted first, as the agent does. None also if
+    the block is invalid even then.
     """
     import yaml  # late: it costs tens of milliseconds, and few rules have front matter
 

@@ -79,7 +79,7 @@ def may_be_of(name: str, path: str) -> bool:
 
 
 def todays_name(name: str) -> str:
-    """Return the directory name that the current agent uses for the path behind the directory name `name`.
+    """Return the name that the current agent gives to the directory that an older version called `name`.
 
     A name by the current agent is returned unchanged. For a path of more than 200 characters, only the first
     200 characters of the result are reliable, because the current agent replaces the rest by a hash.

@@ -179,9 +179,9 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Add the text of `message` to the answer that is held back, if that answer has an id.
+        """Hold back `message`, one text of an answer, joined to the earlier texts of the same answer.
 
-        Otherwise yield the answer that is held back, if any, and hold back `message` instead.
+        If the answer has no id, its texts are not joined: the text that was held back before is yielded.
         """
         before = self._words
         if before is None or not before.id:

@@ -207,9 +207,10 @@ class ProjectCache:
         return told if told and may_be_of(name, told) else ""
 
     def title(self, session_id: str, updated_at: int | None = None) -> str:
-        """Return the title of a session as last read; empty if there is none.
+        """Return the stored title of a session; empty if none is stored.
 
-        With `updated_at`, the title is only returned if the session has not changed since it was read.
+        `updated_at`: the time (UTC ms) of the transcript's last change; a title that was read from an
+        earlier version is not returned. None: the title is returned in any case.
         """
         told = self._all().sessions.get(session_id, _NOTHING)
         return told.title if updated_at in (None, told.at) else ""
@@ -350,10 +351,10 @@ class ProjectCache:
 
 @lru_cache(maxsize=8)
 def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
-    """Return the working directories of the last prompts in the history file `path`.
+    """Return the working directories of the last prompts in the history file `path`, by directory name.
 
-    The keys are the first `LONGEST` characters of the names that the agent derives from the working
-    directories. Cached until the file's time or its `size` in bytes changes; the prompts are not stored.
+    A key is the name that the agent gives the working directory in `projects/`, cut to `LONGEST` characters.
+    Cached until the file's time or its `size` in bytes changes; the prompts are not stored.
     """
 
     try:

@@ -39,7 +39,10 @@ class SessionFacts(Struct):
     _counted: bool = False
 
     def tool_calls_since(self, uuid: str | None) -> int:
-        """Return the number of tool calls after the message `uuid` (None: of all); 0 if it is missing."""
+        """Return the number of tool calls after the message `uuid`; None: the number of all calls.
+
+        0 if there is no message with this id.
+        """
         if uuid is None:
             return self.tool_calls
         before = self._after.get(uuid)

@@ -554,9 +554,9 @@ def _ordered(
 ) -> _Order:
     """Return the instruction files in the order in which they are loaded.
 
-    `config`: the agent's home. `cwd`: the working directory; None: without the files of a project. `machine`:
-    the environment and the directories outside of the home. `added`: more directories whose files are loaded
-    (`--add-dir`). `judging`: whether to collect the imports that load nothing as well.
+    `config`: the agent's home. `cwd`: the working directory; None: without the files of a project.
+    `machine`: the environment and the directories outside of the home. `added`: more directories whose files
+    are loaded (`--add-dir`). `judging`: whether to collect, in `failed`, the imports that load nothing.
     """
     order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(
@@ -585,6 +585,7 @@ class _Origin(Struct, frozen=True):
 
     scope: Scope
     note: str
+    """A sentence that is shown with each file of this owner."""
     kind: str
     """The kind of the owner.
 
@@ -594,7 +595,11 @@ class _Origin(Struct, frozen=True):
 
 
 class _Version(Struct, frozen=True):
-    """The facts about a file's text that decide which files the agent loads."""
+    """The facts about the text of an instruction file that decide which files the agent loads.
+
+    `mentions`: the paths after an `@` in it. `limited`: whether it is a rule for some files only. `empty`:
+    whether the agent loads nothing of it.
+    """
 
     mentions: tuple[Mention, ...] = ()
     limited: bool = False
@@ -605,10 +610,11 @@ class _Order:
     """A collector of instruction files: each file once, followed by its imports."""
 
     def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
-        """Create an empty list of files.
+        """Create a collector without files.
 
-        `config`: the agent's home. `cwd`: the working directory; None: no project. `judging`: whether to
-        collect the imports that load nothing as well.
+        `config`: the agent's home. `cwd`: the working directory; None: no project. `machine`: the
+        environment and the directories outside of the home. `judging`: whether to collect, in `failed`, the
+        imports that load nothing.
         """
         self.found: list[Companion] = []
         self.failed: list[FailedImport] = []

@@ -57,7 +57,12 @@ _TITLE_FILE_BYTES = 64 << 10
 
 
 class TranscriptEntry(Struct, frozen=True):
-    """One record of the conversation. Missing texts are empty; `timestamp` UTC ms."""
+    """One record of the conversation.
+
+    `kind`: the type of the record, such as `user`; `row`: the decoded line. `uuid`, `parent`: its own id and
+    that of the record before it; empty if missing. `timestamp`: UTC ms. `side`: whether it belongs to a
+    sub-agent.
+    """
 
     kind: str
     row: dict[str, Any]
@@ -99,10 +104,11 @@ class Usage(Struct, frozen=True):
 
 
 class SessionHead(Struct, frozen=True):
-    """Facts from the beginning and the end of a transcript.
+    """Facts from the beginning and the end of a transcript. Missing texts are empty.
 
-    `cwd` is the first working directory. `title` is chosen in the agent's order: the person's title, the
-    generated title, the summary, the first typed prompt.
+    `cwd`, `git_branch`, `version` (of the agent): the first that the transcript names. `title` is chosen in
+    the agent's order: the person's title, the generated title, the summary, the first typed prompt.
+    `timestamp`: the time of the first record (UTC ms). `side`: whether it is the transcript of a sub-agent.
     """
 
     cwd: str = ""
@@ -171,8 +177,8 @@ def result_text(content: Any) -> str:
 def is_typed(entry: TranscriptEntry) -> bool:
     """Return whether a person typed the message in `entry`, and typed it in this session.
 
-    Current versions record the origin (`rowSource`). In a row with the origin "local", text that does not
-    begin with one of the tags of the program counts as typed.
+    Text that begins in a known way was inserted by the program. Current versions record the origin of a row
+    (`rowSource`); with the origin "local" only text that begins with a tag counts as inserted.
     """
     source = entry.row.get("rowSource")
     if source in _NOT_TYPED:

@@ -99,7 +99,9 @@ def makes_memories(home: Path) -> bool:
 class CodexFacts(Struct, frozen=True):
     """The facts about a Codex home that the doctor's checks use.
 
-    `made`: thread id -> the time of the thread's last change (UTC ms) when Codex extracted it.
+    `made`: thread id -> the time of the thread's last change (UTC ms) when Codex extracted it. `books`,
+    `jobs`: the rows about memory jobs in Codex's databases, and the jobs made from them. `is_locked` returns
+    whether a process holds the lock on a file.
     """
 
     home: Path

@@ -289,7 +289,10 @@ class CodexHome(Home):
         return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
 
     def _traces_at(self) -> Iterator[tuple[str, int]]:
-        """Yield the id of each thread with a first-generation trace, and the last change in it (UTC ms)."""
+        """Yield the id of each thread with a trace of the first generation, and a time (UTC ms).
+
+        The time is that of the thread's last change when the trace was made.
+        """
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
             for name in file_names(directory, []):
@@ -486,7 +489,7 @@ class CodexHome(Home):
         """Return bucket name -> working directory, or the bucket's own path if the directory is unknown.
 
         A bucket is a directory in `memories/`, named by the hash of a working directory. `known_cwds`: the
-        working directories to try.
+        working directories whose hashes to try first. Sentences about errors are added to `problems`.
         """
         buckets = list(self._buckets(problems))
         if not buckets:

@@ -353,11 +353,13 @@ class _MessageReader:
             self._reading.unknown += 1
 
     def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
-        """Yield the outcome of a tool call from `item`, the item of an event, which has this kind and id.
+        """Yield the messages for `item`, the item of an event about a tool call, which has this kind and id.
 
-        A call that is also a response item is shown already. Only its failure is added to it, or reported if
-        the call was yielded before, and the start of a sub-agent is reported. A command that was still
-        running at its first result is shown again with its output, at the point at which it ended.
+        Most calls are also response items and are shown already. Then only new facts are added: a failure is
+        marked in the message of the call, or yielded as a message of its own if that message was yielded
+        before; the start of a sub-agent is yielded as a message. A call without a response item becomes a
+        message with its result, and so does a command that was still running when its response item was
+        written.
         """
         failed = _item_failed(item)
         if item_id in self._calls and item_id not in self._running:
@@ -393,9 +395,10 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """Yield the messages that are held back: an answer without an event, and texts that only events have.
+        """Yield the messages that are held back, because an event about the same text might have followed.
 
-        Called at the end of the transcript, and before a message that must come after these.
+        These are an answer of which no event came, and texts of which only events came. Called at the end of
+        the transcript, and before a message that must come after these.
         """
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}

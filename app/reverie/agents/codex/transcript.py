@@ -62,7 +62,10 @@ class Record(Struct, frozen=True):
 
 
 class RolloutHead(Struct, frozen=True):
-    """The facts about a thread at the beginning of a rollout. Missing texts are empty."""
+    """The facts about a thread at the beginning of a rollout. Missing texts are empty.
+
+    `timestamp`: UTC ms. `source` and `memory_mode` are as in `agents.capabilities.Thread`.
+    """
 
     thread_id: str = ""
     cwd: str = ""

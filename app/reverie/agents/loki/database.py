@@ -86,7 +86,11 @@ _COLUMNS = ("data", "id", "timestamp", "type", "action", "description", "outcome
 
 
 def _record(row: Any) -> Any:
-    """Return the record in a row: its `data`, as text if invalid; without `data`, a record of its columns."""
+    """Return the record that a row of the database contains.
+
+    It is the JSON value in the column `data`, or the text in that column if it is not valid JSON. If there
+    is no `data`, the columns of the row, without those that are null, are the record.
+    """
     data = row.get("data")
     if isinstance(data, str | bytes):
         try:

@@ -106,7 +106,11 @@ def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, A
 
 
 def _more(item: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Return the values of `item` whose keys are not `known`, and those of known keys that are not text."""
+    """Return the values of `item` that the rendered text cannot contain, by key.
+
+    These are the values of keys that are not in `known`, and lists, objects and booleans under the keys in
+    `known` (except `files_involved`), for which the text expects strings or numbers.
+    """
     return _unknown_values(
         {
             key: value
@@ -360,10 +364,11 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
-    """Yield lines for the fields of a record that are not in `told`, and for the values in `odd`.
+    """Yield lines for the values of a record that no other line shows; none if there are none.
 
-    `told`: the keys that other lines show. `odd`: values in known fields that no other line shows. So the
-    rendered text contains the whole record.
+    `told`: the keys that other lines show. `odd`: values under such keys that these lines cannot show, for
+    example because of their type; None: there are none. With these lines the rendered text contains the
+    whole record.
     """
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})

@@ -153,9 +153,10 @@ def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, li
 
 
 def _parents(paths: Iterable[str]) -> dict[str, str]:
-    """Return the topmost listed project above each sub-project.
+    """Return path of a sub-project -> path of the topmost listed project above it.
 
-    Only the paths are used, because the agent derives `parentProjectPath` in the file again on each load.
+    Only the paths are compared. `parentProjectPath` in the file is ignored, as by the agent, which computes
+    it again on each load.
     """
     by_normal: dict[str, str] = {}
     for path in paths:

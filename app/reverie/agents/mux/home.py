@@ -358,8 +358,9 @@ class MuxHome(Home):
     def _config(self) -> tuple[dict[str, Any], bool, str]:
         """Return the decoded config.json, whether it was readable, and a sentence on its problem.
 
-        The sentence is empty if there is no problem. If the file was not readable, a missing entry does not
-        mean that the home does not list it. A missing file counts as readable and empty.
+        The sentence is empty if there is no problem. If the file was not readable, the object is empty, and
+        the caller must not conclude that the home lists no projects. A missing file counts as readable and
+        empty.
         """
         try:
             data = read_json(self._root / CONFIG, CONFIG_BYTES)

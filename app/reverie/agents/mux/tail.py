@@ -39,9 +39,13 @@ class _Announced(Struct):
     """The record of the rows returned so far, so that none is returned twice if the file is read again."""
 
     sequence: int
+    """The sequence number of the newest returned row."""
     timestamp: int
+    """The newest time of a returned row, UTC ms."""
     recent: dict[str, None] = field(default_factory=dict)
+    """The ids of the last returned rows, as keys."""
     begun: dict[str, None] = field(default_factory=dict)
+    """The ids of answers that have begun and were not returned yet, as keys."""
 
     def is_new(self, turn: Turn) -> bool:
         if turn.id in self.recent:

@@ -78,7 +78,10 @@ class MuxTranscript:
         return tuple(found.values())
 
     def rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
-        """Yield decoded rows of both files; with `marks`, only those whose line contains one of `marks`."""
+        """Yield the decoded rows of the transcript: of the archive, then of the current file.
+
+        `marks`: only rows whose line contains one of these byte strings; empty: all rows.
+        """
         self.skipped = 0
         for name in FILES:
             for line in self._lines(self._directory / name):

@@ -136,7 +136,11 @@ def read_page(
 
 
 class _CommitStep(Struct, frozen=True, dict=True):
-    """One commit, compared with its parent commit."""
+    """One commit, compared with its parent commit, for the log of one file or folder.
+
+    `after`: the commit; `before`: its parent, None for the first commit; `place`: the place of the file or
+    folder in the log. `_leaves` caches the files that the commit added or deleted.
+    """
 
     repository: Repository
     after: StoredCommit
@@ -157,9 +161,10 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return LogEntry(self.after.commit, self.place, what, blob, other)
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
-        """Return the place from which a new file or folder came (`gone`), or to which a deleted one went.
+        """Return the place from which a new file or folder was moved, or to which a missing one was moved.
 
-        `entry`: the file or folder. None if there is no such place, or no `entry`.
+        `gone`: search among the files that the commit deleted, for the source of a new file; otherwise among
+        those that it added. `entry`: the file or folder. None if there is no such place, or no `entry`.
         """
         if entry is None or self.before is None or not self.place.rel:
             return None

@@ -184,8 +184,8 @@ class _Finder:
     def _whole_words(self, every: str) -> Sequence[int]:
         """Return the ids of the newest rows that contain the query with its last word exactly as typed.
 
-        `every`: the FTS5 query for all terms. Empty if the last word counts as complete, because then all
-        results contain it as typed.
+        `every`: the FTS5 query for all terms. The result is empty if the last word counts as complete: then
+        every row that is found contains it as typed, so there are no rows to prefer.
         """
         terms = self._query.terms
         whole = " AND ".join(Term(term.text).phrase if term.goes_on else term.phrase for term in terms)
