@@ -60,6 +60,7 @@ class DreamSettings(_Section):
     `auto`: the agent's own model if it can be reached, else rules.
     """
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300
+    """The time limit of a run, in seconds."""
     max_loss_percent: Annotated[int, Field(ge=0, le=100)] = 20
     """The largest part of a scope's lines that a run may remove without being held for review."""
 
@@ -89,6 +90,7 @@ class ProviderSettings(_Section):
     timeout_s: Annotated[float, Field(ge=0, le=3600)] = 0
     """The longest wait between two bytes, in seconds; 0: 120, or 600 for a server on this machine."""
     max_retries: Annotated[int, Field(ge=0, le=10)] = 3
+    """The largest number of times that a failed request is repeated."""
 
 
 class ProvidersSettings(_TomlTable):
@@ -135,6 +137,7 @@ class System1Settings(_Section):
     Empty: the model of the turn that triggered the run, else the default.
     """
     time_limit_s: Annotated[float, Field(ge=1, le=600)] = 10
+    """The time limit of a run, in seconds."""
     traces: Literal["never", "failures", "always"] = "failures"
     """The runs whose trace is stored in the agent's folder `debug_obj`: none, failed ones, or all."""
     keep_count: Annotated[int, Field(ge=1, le=100_000)] = 200
@@ -159,6 +162,7 @@ class NotesSettings(_Section):
     tool_calls: Annotated[int, Field(ge=1, le=1000)] = 3
     """The number of tool calls after which an update is due; the end of an answer triggers one as well."""
     time_limit_s: Annotated[float, Field(ge=1, le=3600)] = 120
+    """The time limit of an update, in seconds."""
 
 
 class ExtractSettings(_Section):
@@ -171,6 +175,7 @@ class ExtractSettings(_Section):
     max_rollouts: Annotated[int, Field(ge=1, le=128)] = 8
     """Maximum number of rollouts per run; the next run handles the rest."""
     concurrency: Annotated[int, Field(ge=1, le=16)] = 8
+    """The number of rollouts or directories that are worked on at the same time."""
     idle_seconds: Annotated[int, Field(ge=0, le=86_400)] = 120
     """The time without a change after which a rollout no longer counts as in use, in seconds."""
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300

@@ -78,6 +78,7 @@ class Caps(Struct, frozen=True):
     files_per_scope: int
     description_chars: int
     description_prefix_bytes: int
+    """The number of bytes at the beginning of a file in which the agent searches for a description."""
     view_depth: int
     """The number of levels that the command `view` lists below a directory."""
     descriptions: bool = True

@@ -94,7 +94,7 @@ class CheckedProject:
 
     @property
     def in_checkout(self) -> bool:
-        """Whether the files of the checkout are checked and notes can be fixed; False for a commit."""
+        """Whether the files of the checkout are checked and notes can be fixed; False for a chosen commit."""
         return not self._at and (self.repository is None or not self.repository.is_bare)
 
     def refresh(self) -> None:

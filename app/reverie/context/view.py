@@ -108,6 +108,7 @@ class ContextEntry:
     file: Path | None = None
     description: str = ""
     detail: str = ""
+    """A text that `reason` needs for its sentence, such as a number; empty for most reasons."""
     line: int = 0
     """The line in the part's file, counted from 1; 0 for none."""
     marks: tuple[LintFinding, ...] = ()
@@ -138,6 +139,7 @@ class ContextPart(Struct, frozen=True):
     """The loaded text; empty if nothing is loaded."""
     notes: tuple[Note, ...] = ()
     detail: str = ""
+    """The text that a sentence of `notes` contains, such as a name; empty if none contains any."""
     cut_line: int | None = None
     """The line of the part's file, counted from 1, at which the agent stops reading; None if it reads all."""
     marked: tuple[int, ...] = ()

@@ -241,7 +241,7 @@ class CrashGroup(Struct, frozen=True):
 
 
 def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
-    """Return every crash record in `directory` (`.loki/crash`), the last written first.
+    """Return every crash record in `directory` (`.loki/crash`), most recently written first.
 
     A sentence is added to `problems` for each file that cannot be read.
     """
@@ -254,9 +254,9 @@ def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
 
 
 def newest_file(directory: Path) -> Path | None:
-    """Return the crash record in `directory` that the agent would attach to a failure: the last written one.
+    """Return the crash record in `directory` that the agent would attach to a failure; None if there is none.
 
-    None if there is none.
+    It is the one that was written last.
     """
     return next((directory / name for name, _mtime in _listed(directory)), None)
 
@@ -276,7 +276,7 @@ def _when(crash: Crash) -> int:
 
 
 def _listed(directory: Path) -> list[tuple[str, int]]:
-    """Return (name, mtime in ns) of each crash record in `directory`, the last written first.
+    """Return (name, mtime in ns) of each crash record in `directory`, most recently written first.
 
     Records with the same time are in descending order of their names.
     """

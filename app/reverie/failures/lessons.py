@@ -338,7 +338,8 @@ class Lesson(Struct, frozen=True):
     """One error of a failed episode (one run of a task), which a later iteration may get as a lesson.
 
     `at`: the episode's start in µs UTC, None if unknown; `index`: its position among the episode's errors;
-    `injected`: whether it is in the block; `seen`: number of lessons with its fingerprint.
+    `injected`: whether the next iteration gets it in its prompt; `seen`: number of lessons with its
+    fingerprint.
     """
 
     type: str
@@ -411,8 +412,8 @@ def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> 
 def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: bool = True) -> Retrieved:
     """Return the lessons that the agent would get now.
 
-    `memory`: the memory root, which need not exist; `goal`, `phase`: the subject of the next iteration; `on`:
-    whether lessons are on.
+    `memory`: the memory root, which need not exist; `now_ms`: the present time (UTC); `goal`, `phase`: the
+    subject of the next iteration; `on`: whether lessons are on.
     """
     if not on:
         return Retrieved()
@@ -446,10 +447,11 @@ def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, 
 def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
     """Return the lessons of every failed episode, inside or outside of the agent's window, newest first.
 
-    `memory`: the memory root. A sentence is added to `problems` for each episode that cannot be read.
+    `memory`: the memory root; `now_ms`: the present time (UTC). A sentence is added to `problems` for each
+    episode that cannot be read.
 
-    If there are too many episodes, only those in the newest directories are read. `seen` counts all lessons
-    read.
+    If there are too many episodes, only those in the newest directories are read, and `Lesson.seen` counts
+    only the lessons in them.
     """
     found: list[Lesson] = []
     for _day, path in islice(episode_files(memory), MOST_READ):

@@ -63,7 +63,9 @@ class Placement(Struct, frozen=True):
 
     target: WatchTarget
     present: bool
+    """Whether the target exists."""
     directories: Mapping[str, Watched]
+    """The directories to watch for this target, by real path."""
     trigger: str
     """The real path that changes the placement when it appears or vanishes."""
     device: int

@@ -148,8 +148,8 @@ def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
 def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
     """Return the files in `changes` whose new content results from replaying `writes` on the old content.
 
-    `writes`: the agent's tool calls that write, in order. The replay is repeated from each call on, because
-    it is unknown which of the calls the history already includes.
+    `writes`: the agent's tool calls that write, in order. The replay is tried once from each call on,
+    because it is unknown which of the calls the old content already includes.
     """
     before = {(change.key, change.rel): change.before() for change in changes}
     after = {(change.key, change.rel): change.after() for change in changes}

@@ -92,8 +92,8 @@ def split(
 ) -> Frontmatter | None:
     """Return the position of the front-matter block in a file's whole text; None if there is none.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit. `rules`: the
-    agent's rules for front matter.
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
+    `rules`: the agent's rules for front matter.
     """
     return find_block(text, prefix_bytes, rules)
 
@@ -130,10 +130,10 @@ def declared(
     key: str = "description",
     rules: FrontMatterRules = "strict",
 ) -> str | None:
-    """Return the description (or another key) of a text, exactly as written; None if there is none.
+    """Return the description in a text's front matter, exactly as written; None if there is none.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
-    `rules`: the agent's rules for front matter.
+    `key`: another key whose value to return instead. `prefix_bytes`: the number of bytes in which the agent
+    searches for the end of the block; None: no limit. `rules`: the agent's rules for front matter.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -751,8 +751,8 @@ class Front(Struct, frozen=True):
 def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict") -> Front:
     """Return the front matter of a file's whole text.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit. `rules`: the
-    agent's rules for front matter.
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
+    `rules`: the agent's rules for front matter.
     """
     block = split(text, rules=rules)
     if block is None:

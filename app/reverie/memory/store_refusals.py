@@ -15,7 +15,10 @@ from reverie.memory.scope_files import ScopeFiles
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """Raise `StoreError` unless `valid`: a write would replace the bytes of a memory that are not UTF-8."""
+    """Raise `StoreError` if the memory at `parsed` is not text, so that a write would damage its content.
+
+    `valid`: whether the content is text that can be written again without loss.
+    """
     if not valid:
         raise StoreError(
             f"{parsed} is not a UTF-8 text file and is left as it is.",

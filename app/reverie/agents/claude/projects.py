@@ -69,6 +69,7 @@ class StoredSession(Struct, frozen=True):
     updated_at: int
     size: int
     notes: bool
+    """Whether the session has notes."""
 
 
 class ProjectDirectory(Struct, frozen=True):
@@ -80,6 +81,7 @@ class ProjectDirectory(Struct, frozen=True):
     name: str
     path: Path
     memory: bool
+    """Whether the directory has a memory."""
     sessions: tuple[StoredSession, ...]
     sidechains: tuple[tuple[Path, os.stat_result], ...] = ()
 

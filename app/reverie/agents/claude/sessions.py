@@ -53,7 +53,7 @@ class ClaudeSessions:
         return session.notes and not is_directory(other / session.id / NOTES)
 
     def newest_first(self, directories: Iterable[ProjectDirectory] | None = None) -> list[StoredSession]:
-        """Return every session of `directories` (None: of all projects) once, the last used one first."""
+        """Return every session of `directories` (None: of all projects) once, most recently used first."""
         found = [
             session
             for one in (self.listed([]) if directories is None else directories)

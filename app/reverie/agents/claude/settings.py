@@ -103,10 +103,10 @@ def managed_directory() -> Path:
 def canonical_root(cwd: str) -> str:
     """Return the root of the repository that contains `cwd`; for a worktree, the main checkout's root.
 
-    Outside of a repository, and for a missing directory, the directory itself is returned. Reads no git: only
-    `.git`, and for a worktree the two small files that lead to the main one. A worktree is accepted only if
-    the repository lists it in turn, so that no file in a checkout can redirect Reverie to the memory of
-    another project (formats/claude-code.md sections 2 and 12.1.11).
+    Outside of a repository, and for a missing directory, the directory itself is returned. Git is not run:
+    only `.git` is read, and for a worktree the two small files that lead to the main checkout. A worktree is
+    accepted only if the repository lists it as well, so that no file in a checkout can redirect Reverie to
+    the memory of another project (formats/claude-code.md sections 2 and 12.1.11).
     """
     path = Path(cwd)
     if not path.is_absolute() or not is_directory(path):

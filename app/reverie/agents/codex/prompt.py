@@ -53,7 +53,8 @@ class Loaded(Struct, frozen=True):
     """A text in the form in which Codex loads it.
 
     `head` and `tail`: number of characters kept from both ends of the original; `removed_tokens`: the number
-    in the marker; all 0 for a text that is loaded in full.
+    of tokens removed between them, which a marker in the text names. All are 0 for a text that is loaded in
+    full.
     """
 
     text: str
@@ -72,7 +73,10 @@ def tokens_of(text: str) -> int:
 
 
 def loaded_summary(text: str, tokens: int = SUMMARY_TOKENS) -> Loaded:
-    """Return the part of the summary that is loaded, at most `tokens` of it; empty if nothing is loaded."""
+    """Return the text of a summary as Codex loads it; empty if the summary is blank.
+
+    It is trimmed and, if it is longer than `tokens` tokens, cut in the middle.
+    """
     return truncated_in_the_middle(trimmed(text), tokens)
 
 
@@ -139,8 +143,8 @@ def prompt_settings(root: Path) -> PromptSettings:
 def was_reset(home: Path) -> bool:
     """Return whether the memory was emptied by a reset and Codex has not started since.
 
-    This is so if its directory exists and is empty although Codex has consolidated in it; when Codex creates
-    the directory, it fills it at once.
+    This is so if Codex has consolidated in the directory of the memory before, and the directory is empty
+    now: only a reset leaves it empty, because Codex writes files as soon as it creates the directory.
     """
     name = DIRECTORIES[version_in_use(home).name]
     return is_file(home / f"{name}.lock") and is_directory(home / name) and not any(entries_in(home / name))

@@ -89,7 +89,7 @@ def _named(database: Database, table: str) -> dict[str, str]:
 
 
 def threads(home: Path, books: Books) -> tuple[Thread, ...]:
-    """Return every thread, including those of sub-agents, the last changed first.
+    """Return every thread, including those of sub-agents, most recently changed first.
 
     `books`: the rows of the agent's databases, which add facts to the files of the threads.
     """

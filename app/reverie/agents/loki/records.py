@@ -100,7 +100,11 @@ class Action(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
-    """One run of a task. `at`: its start in µs UTC, None if unknown; `when`: the start as written."""
+    """One run of a task.
+
+    `at`: its start, `last_accessed`: its last use, both in µs UTC and None if unknown; `when`: the start as
+    written; `record`: the record from which the other fields were read.
+    """
 
     id: str
     task_id: str

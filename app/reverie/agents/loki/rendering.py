@@ -90,10 +90,10 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """Return list name -> the content of this list in `record` that the rendered text does not contain.
+    """Return the content of some lists in `record` that the rendered text does not contain, by list name.
 
-    `lists`: the names of the lists. The content consists of items that are not objects, and values of unknown
-    keys in the other items. `fields`: the known keys of the items of each list.
+    `lists`: the names of the lists; `fields`: the known keys of the items of each list. The content consists
+    of items that are not objects, and of the values in other items that `_more` returns.
     """
     found: dict[str, Any] = {}
     for key in lists:

@@ -134,10 +134,11 @@ def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
 
 
 def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, list[tuple[_Raw, str | None]]]]:
-    """Yield path, raw configuration and raw workspaces of each project in `data`, a decoded `config.json`.
+    """Yield (path, raw configuration, workspaces) of each project in `data`, a decoded `config.json`.
 
-    Each workspace has the path of the sub-project from which it was moved to the parent, or None.
-    Sub-projects are yielded without workspaces. Each skipped entry adds a sentence to `problems`.
+    Each workspace is a pair: its raw configuration, and the path of the sub-project that lists it; None if
+    the project itself lists it. The workspaces of sub-projects belong to the project above them, so
+    sub-projects are yielded without workspaces. Each skipped entry adds a sentence to `problems`.
     """
     buckets = _buckets(data, problems)
     entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}

@@ -165,7 +165,7 @@ class TranscriptTail:
         self._edge = (self._edge + line[-_EDGE_BYTES:])[-_EDGE_BYTES:]
 
     def _require_same(self, file: BinaryIO) -> None:
-        """Keep the position from which to read on if `file` is the same file as before, else set a new one.
+        """Check whether `file` is the file that was read before; if not, choose a new position to read from.
 
         It is the same if it is not shorter than the part read so far and has the same bytes at the end of
         that part; if no bytes are known, it must have the same inode. Otherwise it was replaced or cut, and

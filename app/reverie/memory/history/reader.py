@@ -599,9 +599,9 @@ class HistoryReader:
             return [None if each is None or each.is_tree else repository.blob(each.id) for each in found]
 
     def is_newest(self, place: HistoryPlace, content: bytes, mode: int) -> bool:
-        """Return whether the newest commit has the file at `place` with this content and the bits `mode`.
+        """Return whether the file at `place` has this content and mode in the newest commit.
 
-        Raises StoreError, Unavailable.
+        `mode`: the permission bits. Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()

@@ -68,6 +68,7 @@ class SearchQuery(Struct, frozen=True):
 
     terms: tuple[Term, ...] = ()
     regex: str = ""
+    """The regular expression to search for."""
     scopes: frozenset[Scope] = frozenset()
     homes: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
