@@ -68,9 +68,9 @@ class Unavailable(UserError):
 
 
 class Ambiguous(UserError):
-    """Raised if a request could mean several things, or does not say which; `choices` lists them if known.
+    """Raised if a request fits several things, or leaves open which of several it means.
 
-    The command line exits with code 2.
+    `choices`: these things; empty if unknown. The command line exits with code 2.
     """
 
     reason = "ambiguous"

@@ -278,7 +278,10 @@ def is_placeholder(line: str) -> bool:
 
 
 def _broken_line(text: str, rules: FrontMatterRules) -> int:
-    """Return the line (from 1) of the front matter at which the parser failed, or that of its first fence."""
+    """Return the line (from 1) at which the parser failed in the front matter of `text`.
+
+    If that is unknown, return the line of the first fence.
+    """
     block = front_matter.split(text, rules=rules)
     if block is None:
         return 1

@@ -328,9 +328,9 @@ def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
 
 
 def _identity(text: str, kind: str) -> tuple[str, object] | None:
-    """Return (kind, value) for a text of this kind, with the text converted; None if it is not of this kind.
+    """Return (kind, converted value) for the text of a scalar; None if the text is not of this kind.
 
-    All numbers are doubles, and their kind is `number`.
+    `kind`: the type to try, such as `int`. All numbers are converted to doubles, and their kind is `number`.
     """
     if kind == "null" and _NULL.fullmatch(text):
         return "null", None
