@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 
 from reverie.agents.scopes import Caps, FrontMatterRules
@@ -38,6 +39,8 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 CHECKED_BYTES = 1024 * 1024
+_SHORT = 16 * 1024
+"""The size in bytes up to which the findings of a text are cached: of nearly every memory."""
 MAX_SHOWN_PER_KIND = 8
 _PROSE = frozenset({"", "md", "markdown", "mdx", "txt"})
 _SECRET_LABELS = {
@@ -77,8 +80,17 @@ def lint(
     if that is unknown. `check` is called between the steps and may raise to stop.
     """
     total = len(data) if size is None else size
-    found = list(_about_the_file(data, total, caps, unseen_reason))
-    is_whole = total <= len(data) <= CHECKED_BYTES
+    if len(data) > _SHORT:
+        return _findings(data, caps, rel, total, unseen_reason, check)
+    check()
+    return _findings_of_short(data, caps, rel, total, unseen_reason)
+
+
+def _findings(
+    data: bytes, caps: Caps, rel: str, size: int, unseen_reason: str, check: Callable[[], None] = no_check
+) -> tuple[LintFinding, ...]:
+    found = list(_about_the_file(data, size, caps, unseen_reason))
+    is_whole = size <= len(data) <= CHECKED_BYTES
     text, bad_line = _decoded(data[:CHECKED_BYTES], is_whole=is_whole)
     if is_utf16(data):
         text = readable_text(data[:CHECKED_BYTES])
@@ -103,6 +115,10 @@ def lint(
     check()
     found += _instructions(text)
     return tuple(sorted(_bounded(found), key=lambda each: each.line))
+
+
+# The list of findings, the index and the agent's context check the same texts, again after every change.
+_findings_of_short = lru_cache(maxsize=512)(_findings)
 
 
 def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> Iterator[LintFinding]:
@@ -326,7 +342,7 @@ def _hidden(text: str) -> Iterator[LintFinding]:
 
 def _instructions(text: str) -> Iterator[LintFinding]:
     lines = instruction_lines(without_invisible(text))
-    if not lines and instruction_lines(spelled_by_tags(text)):
+    if not lines and not text.isascii() and instruction_lines(spelled_by_tags(text)):
         lines = [next(each.line for each in hidden_characters(text) if each.kind == "tags")]
     for line in lines:
         yield LintFinding(
