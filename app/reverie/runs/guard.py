@@ -22,9 +22,9 @@ from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import MemoryPath, is_hidden, parse_memory_path
+from reverie.runs.record import DRY_RUN_NOTE
 from reverie.values import Struct, replace
 
-DRY_RUN_NOTE = "dry-run"
 # A model that floods the guard must not fill the record or the agent's coverage sidecar. Refusals beyond the
 # limit are answered but not journaled.
 _REFUSALS_KEPT = 100

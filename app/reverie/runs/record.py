@@ -38,6 +38,8 @@ from reverie.values import Struct, as_dict, columns, field, fields_of, replace
 
 Op = Mapping[str, Any]
 """One command of a run in its record: `command`, `path`, `applied` and optionally `note`."""
+DRY_RUN_NOTE = "dry-run"
+"""The note of a command that was not carried out only because the run is a dry run."""
 
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, MARGIN
-from reverie.ui.changes.review import review_shortcuts
+from reverie.ui.changes.shortcuts import review_shortcuts
 from reverie.ui.display_text import counted, tr, visible
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, scrolled

@@ -46,7 +46,8 @@ from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, Scop
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage, written
-from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
+from reverie.runs.guard import Guard, Rails
+from reverie.runs.record import DRY_RUN_NOTE
 from reverie.runs.retention import folded_words
 from reverie.values import Struct, as_dict, replace
 

@@ -26,8 +26,8 @@ from typing import Any, Literal, TypeVar
 from reverie.memory.diff import WordSpans, changed_spans, word_spans
 from reverie.memory.front_matter_rules import block_of
 from reverie.memory.union import text_lines
-from reverie.runs.guard import DRY_RUN_NOTE
 from reverie.runs.parts import Parts, require_parts, whole_where_complete
+from reverie.runs.record import DRY_RUN_NOTE
 from reverie.runs.retention import (
     counted_lines,
     folded_words,

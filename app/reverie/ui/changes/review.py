@@ -47,8 +47,8 @@ from reverie.jobs.consolidate.review import (
     to_take_back,
 )
 from reverie.ui.appearance import theme_of
+from reverie.ui.changes.shortcuts import REVIEW_ACTIONS, review_shortcuts
 from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible
-from reverie.ui.display_text import translatable as _
 from reverie.ui.editor.line_breaks import restored, widget_text
 from reverie.ui.metrics import row_height
 from reverie.ui.widgets.text_boxes import fits_document
@@ -483,37 +483,6 @@ def group_words(group: ReviewGroup, *, short: bool = False) -> str:
     }.get(group.kind, counted("Change 1 memory", "Change %n memories together", count))
 
 
-class _Spec(Struct, frozen=True):
-    """An action of the review.
-
-    If its text for a kind of review is empty, reviews of that kind do not have the action.
-    """
-
-    id: str
-    text: str
-    """The text in the review of a preview or a held run."""
-    finished: str
-    """The text in the review of a finished run."""
-    key: str = ""
-    """The shortcut for `QKeySequence`; empty for an action that is only in the menu."""
-    separator: bool = False
-    """True if the menu has a separator above the action."""
-
-
-_SPECS = (
-    _Spec("next", _("&Next change"), _("&Next change"), "N"),
-    _Spec("previous", _("&Previous change"), _("&Previous change"), "P"),
-    _Spec("next-file", _("Next &file"), _("Next &file"), "Shift+N"),
-    _Spec("previous-file", _("Pre&vious file"), _("Pre&vious file"), "Shift+P"),
-    _Spec("accept", _("&Accept"), _("&Keep"), "A", separator=True),
-    _Spec("reject", _("&Reject"), _("&Mark to take back"), "X"),
-    _Spec("edit", _("&Edit the text"), "", "E"),
-    _Spec("take-back", "", _("Take &back now")),
-    _Spec("open", _("&Open memory"), _("&Open memory"), "O", separator=True),
-    _Spec("copy-path", _("&Copy path"), _("&Copy path"), "Ctrl+Shift+C"),
-)
-
-
 class ReviewActions(QObject):
     """The actions on the selected part, for its keys, its context menu and the list of shortcuts.
 
@@ -551,7 +520,7 @@ class ReviewActions(QObject):
             "copy-path": self._copy_path,
         }
         self._made: dict[str, QAction] = {}
-        for spec in _SPECS:
+        for spec in REVIEW_ACTIONS:
             if spec.separator:
                 self.menu.addSeparator()
             action = self.menu.addAction(translated(spec.text or spec.finished))
@@ -563,7 +532,7 @@ class ReviewActions(QObject):
                 action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
                 tree.addAction(action)
                 difference.addAction(action)
-        tree.setAccessibleDescription(_hint())
+        tree.setAccessibleDescription(", ".join(f"{keys}: {what}" for what, keys in review_shortcuts()[1]))
         tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         tree.customContextMenuRequested.connect(self._show_menu)
         self.follow(None)
@@ -575,7 +544,7 @@ class ReviewActions(QObject):
         """Update the texts and states of the actions for the selected part of `choices`."""
         self._choices = choices
         finished = choices is not None and choices.view.can_take_back
-        for spec in _SPECS:
+        for spec in REVIEW_ACTIONS:
             text = spec.finished if finished else spec.text
             self._made[spec.id].setVisible(bool(text))
             if text:
@@ -643,28 +612,6 @@ class ReviewActions(QObject):
         if part is not None and part.group is not None:
             files = part.group.files if part.file is None else (part.file,)
             QGuiApplication.clipboard().setText("\n".join(file.path for file in files))
-
-
-def review_shortcuts() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the title and the (text, keys) pairs of the review for the list of shortcuts."""
-    rows = []
-    for spec in _SPECS:
-        if spec.key:
-            texts = dict.fromkeys(_plain(text) for text in (spec.text, spec.finished) if text)
-            rows.append((" / ".join(texts), _native(spec.key)))
-    return tr("In a review"), tuple(rows)
-
-
-def _hint() -> str:
-    return ", ".join(f"{keys}: {what}" for what, keys in review_shortcuts()[1])
-
-
-def _plain(text: str) -> str:
-    return translated(text).replace("&", "")
-
-
-def _native(key: str) -> str:
-    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 Taken = Literal["all", "some", "none"]

@@ -39,7 +39,8 @@ from reverie.llm.tools import FunctionTool
 from reverie.llm.vault import Vault
 from reverie.memory.commands import MUTATING, normalise, paths_of
 from reverie.memory.paths import parse_memory_path, rel_problem
-from reverie.runs.guard import DRY_RUN_NOTE, Guard
+from reverie.runs.guard import Guard
+from reverie.runs.record import DRY_RUN_NOTE
 from reverie.services.container import HomeContainer
 
 SEQUENCES = 5_000 if TEST_PROFILE == "campaign" else 50
