@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRect, QRectF
-from PySide6.QtGui import QColor, QPainter, QPainterPath
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from reverie.ui.metrics import _USUAL_ICON, icon_size
 
@@ -22,13 +22,10 @@ def draw_chevron(
     painter.translate(QRectF(area).center())
     painter.scale(size, size)
     painter.rotate(turned)
-    pen = painter.pen()  # a new pen would create all enums of Qt before the first paint
-    pen.setColor(colour)
-    pen.setWidthF(1.5)
     path = QPainterPath(QPointF(-4, -tip))
     path.lineTo(QPointF(0, tip))
     path.lineTo(QPointF(4, -tip))
-    painter.strokePath(path, pen)
+    painter.strokePath(path, QPen(colour, 1.5))
     painter.restore()
 
 
@@ -38,5 +35,4 @@ def draw_branch(painter: QPainter, area: QRect, colour: QColor, *, is_open: bool
     It points down if the row `is_open`, otherwise to the side: to the left if `leftwards`, for languages
     written from right to left.
     """
-    closed = 90.0 if leftwards else -90.0
-    draw_chevron(painter, area, colour, turned=0.0 if is_open else closed)
+    draw_chevron(painter, area, colour, turned=0.0 if is_open else 90.0 if leftwards else -90.0)

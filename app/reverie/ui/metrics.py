@@ -13,17 +13,9 @@ _REFERENCE = 13
 _USUAL_ICON = 16
 
 
-_known: dict[str, int] = {}
-"""Pixels by `QFont.key`, cached because they are queried for each painted row."""
-
-
 def scaled(font: QFont, size: float) -> int:
     """Return `size` scaled to `font`; `size` is the number of pixels that fits a font of 13 pixels."""
-    key = font.key()
-    pixels = _known.get(key)
-    if pixels is None:
-        pixels = _known[key] = QFontInfo(font).pixelSize()
-    return round(size * pixels / _REFERENCE)
+    return round(size * QFontInfo(font).pixelSize() / _REFERENCE)
 
 
 def row_height(font: QFont) -> int:

@@ -105,7 +105,8 @@ class WrapLabel(QLabel):
         return margins.top() + margins.bottom()
 
     def _lines_height(self, width: int) -> int:
-        key = self.text(), width
+        text = self.text()
+        key = text, width if text else 0  # an empty text has one line at any width
         found = self._heights.get(key)
         if found is None:
             if len(self._heights) >= _MOST_HEIGHTS:

@@ -147,12 +147,12 @@ def split(
     remaining space; None shares it between both.
     """
     made = QSplitter(Qt.Orientation.Vertical if upright else Qt.Orientation.Horizontal)
+    made.setChildrenCollapsible(False)
     made.addWidget(first)
     made.addWidget(second)
     if grows is not None:
         made.setStretchFactor(made.indexOf(grows), 1)
     made.setSizes(list(sizes))
-    made.setChildrenCollapsible(False)
     return made
 
 
@@ -179,11 +179,11 @@ def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> 
 
     It scrolls horizontally only if `sideways`.
     """
-    area.setWidget(inside)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     if not sideways:
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(inside)  # last: each change of the area asks a widget for its size again
     return area
 
 

@@ -33,6 +33,8 @@ _ICONS = {"info": "info", "warn": "warning", "bad": "error"}
 class MessageBar(QWidget):
     """A bar with an icon, a sentence and buttons; hidden while it has no message.
 
+    A window has many bars that never have a message, so the parts inside are made for the first one.
+
     Signals:
         chosen(str): The key of the button that was pressed.
         dismissed(): The user closed the bar with its cross.
@@ -47,8 +49,14 @@ class MessageBar(QWidget):
         super().__init__(parent)
         self._icons = icons
         self._tone: Tone = "info"
+        self._closable = closable
+        self._buttons: dict[str, FitPushButton] = {}
         self.setObjectName(name)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.hide()
+
+    def _make(self) -> None:
+        """Create the parts inside the bar."""
         self._sign = QLabel()
         self._sign.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._text = WrapLabel()
@@ -56,10 +64,9 @@ class MessageBar(QWidget):
         self._close.setAutoRaise(True)
         self._close.setAccessibleName(self.tr("Dismiss"))
         self._close.setToolTip(self.tr("Dismiss"))
-        if not closable:
+        if not self._closable:
             self._close.hide()  # showing a widget without a parent would open a window
         self._close.clicked.connect(self._dismiss)
-        self._buttons: dict[str, FitPushButton] = {}
         self._row = FlowLayout()
         self._middle = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._middle.setSpacing(UNIT)
@@ -69,12 +76,12 @@ class MessageBar(QWidget):
             self._sign, self._middle, holder=self, grows=self._middle, margin=(GAP, UNIT + 2, UNIT, UNIT + 2)
         )
         outer.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
-        self._tint()
-        self.hide()
+        # A new widget is the last one of the window; the Tab key reaches the cross from its neighbours.
+        QWidget.setTabOrder(self, self._close)
 
     @property
     def text(self) -> str:
-        return self._text.text()
+        return self._text.text() if self.layout() is not None else ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -90,6 +97,8 @@ class MessageBar(QWidget):
 
         `tone` decides the icon and the colour.
         """
+        if self.layout() is None:
+            self._make()
         self._tone = tone
         self._text.say(text)
         self.setAccessibleName(self._text.text())
@@ -108,12 +117,14 @@ class MessageBar(QWidget):
     def clear(self) -> None:
         """Hide the bar and remove its sentence and buttons."""
         self.hide()
-        self._text.say("")
-        self._make_buttons(())
+        if self.layout() is not None:
+            self._text.say("")
+            self._make_buttons(())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._arrange()
+        if self.layout() is not None:
+            self._arrange()
 
     def _arrange(self) -> None:
         """Place the buttons beside the sentence if both fit on one line, else below it."""
@@ -129,7 +140,7 @@ class MessageBar(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
+        if event.type() == QEvent.Type.PaletteChange and self.layout() is not None:
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
