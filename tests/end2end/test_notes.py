@@ -318,10 +318,10 @@ def test_a_host_keeps_the_notes_of_a_session_that_grows(home: Path, profile: Pat
     host = Host(parts)
     host.start()
     try:
-        assert host.wait_until_ready(30)
+        assert host._session is not None
+        assert host._session.ready.wait(30)
         assert not notes_file(home).exists()
         say(home, ("Large", "Done.", 12_000))
-        assert host._session is not None
         host._session.deliver(Changes(frozenset({session_path(home)}), False, 1, ()))
         wait_until(lambda: [run.outcome for run in parts.runs.all()] == ["completed"])
     finally:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from helpers.opened_files import opened_files
 from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.claude.instruction_text import mentions_in
 from reverie.agents.claude.locations import directory_of
 from reverie.agents.claude.settings import Machine
 from reverie.agents.scopes import Scope
@@ -24,6 +25,11 @@ NOW_S = 1_786_000_000
 def session_id(number: int) -> str:
     """A made-up session that sorts by its number."""
     return str(uuid.UUID(int=number + (4 << 76) + (8 << 60)))
+
+
+def imports_in(text: str) -> tuple[str, ...]:
+    """The paths that a file with this text imports, as written, in order."""
+    return tuple(each.target for each in mentions_in(text) if not each.joined)
 
 
 def topic(

@@ -544,14 +544,6 @@ class Host:
         finally:
             self.stop()
 
-    def wait_until_ready(self, timeout_s: float) -> bool:
-        """Wait until every transcript has been read once; return False if `timeout_s` seconds pass before.
-
-        Once they have been read, new turns start runs.
-        """
-        session = self._session
-        return session is not None and session.ready.wait(timeout_s)
-
     def _keep(self, stopping: threading.Event) -> None:
         """Check repeatedly, until `stopping` is set, whether the lease is held and the home is the same.
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.claude_home import ClaudeHomeMaker, write
+from helpers.claude_home import ClaudeHomeMaker, imports_in, write
 from helpers.links import endless_link
 from helpers.ordinary_user import without_power
 from reverie.agents.base import Companion
-from reverie.agents.claude.instruction_text import imports_in
 from reverie.agents.claude.settings import companions
 
 

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from helpers.claude_home import imports_in
 from reverie.agents.claude.instruction_text import (
-    imports_in,
     is_limited,
     loaded_lines,
     loaded_text,

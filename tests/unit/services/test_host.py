@@ -77,7 +77,8 @@ def host(parts: HomeContainer, recorder: Recorder) -> Iterator[Host]:
 
 def started(host: Host) -> Host:
     assert host.start().state == "hosting"
-    assert host.wait_until_ready(20)
+    assert host._session is not None
+    assert host._session.ready.wait(20)
     return host
 
 

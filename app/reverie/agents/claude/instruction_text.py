@@ -118,11 +118,6 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
     return tuple(found.values())
 
 
-def imports_in(text: str) -> tuple[str, ...]:
-    """Return the paths that a file with this text imports, as written, in order, each once."""
-    return tuple(each.target for each in mentions_in(text) if not each.joined)
-
-
 _MOST_BLANKS = 3
 """Maximum number of spaces at which alternative ends of a path are tried."""
 _SIGNS_BEHIND = ".,:;!?)]}'\"”’"
