@@ -28,6 +28,7 @@ from reverie.memory.nearest_lines import nearest_lines
 from reverie.profile import Profile
 from reverie.services.traces import MissedEdit
 from reverie.services.views import FileText, ReviewView, file_text
+from reverie.text.text_merge import MERGE_CHARS
 from reverie.ui.appearance import theme_of
 from reverie.ui.changes.diff import HunkView, MergeView
 from reverie.ui.changes.review import Choices, ReviewPart
@@ -44,7 +45,6 @@ from reverie.ui.editor.pane import EditorPane
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.rendered import LIMIT as PREVIEW_CHARS
 from reverie.ui.editor.rendered import MOST_LINES as PREVIEW_LINES
-from reverie.ui.editor.text_merge import MERGE_CHARS
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.side_by_side import SideBySide, aligned

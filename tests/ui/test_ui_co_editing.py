@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.text import matching as sequence_matching
-from reverie.ui.editor import text_merge as co_editing
-from reverie.ui.editor.text_merge import Merged, decided, merge, open_conflicts, settled
+from reverie.text import text_merge as co_editing
+from reverie.text.text_merge import Merged, decided, merge, open_conflicts, settled
 
 # Few different lines, so that they repeat, move and meet; new ones carry their author.
 BASE = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), min_size=1, max_size=10)

@@ -12,8 +12,9 @@ from PySide6.QtGui import QPalette, QTextCursor
 
 from helpers.co_typists import CoTypists, LateLane, Tally
 from reverie.text import matching as sequences
+from reverie.text import text_merge
 from reverie.ui.appearance import theme_of
-from reverie.ui.editor import line_breaks, text_merge
+from reverie.ui.editor import line_breaks
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.merge_steps import CHARS_AT_ONCE, MOST_EDITS, edits_between
 from reverie.ui.jobs import Lane

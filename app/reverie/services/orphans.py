@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reverie.agents.base import Identity, LostStore
-from reverie.agents.scopes import Scope, ScopeContext
+from reverie.agents.scopes import FrontMatterRules, Scope, ScopeContext
 from reverie.claims.apart import RepositoryIdentities
 from reverie.claims.same_project import ProjectPlace, group_places
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.listing import no_check
+from reverie.memory.note_merge import merge_note
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.union import lost_lines, text_of, union
@@ -343,7 +344,9 @@ class OrphanService:
             return replace(row, state="create", lost=lost)
         if live == lost:
             return replace(row, state="same", lost=lost, live=live)
-        return _differing(replace(row, lost=lost, live=live), cap)
+        home = self._parts.home
+        is_index = home.file_role(home.scope_root(target.context, target.scope), file.rel) == "index"
+        return _differing(replace(row, lost=lost, live=live), cap, home.caps.front_matter, is_index)
 
     def _pins(self, store: LostStore) -> frozenset[str]:
         """Return the paths of the files of a store that were pinned, as recorded for its former project."""
@@ -369,13 +372,20 @@ def _name_problem(row: MergeRow) -> str | None:
     return problem
 
 
-def _differing(row: MergeRow, cap: int) -> MergeRow:
+def _differing(row: MergeRow, cap: int, rules: FrontMatterRules, is_index: bool) -> MergeRow:
+    """Return `row` with the state and choices of two different notes with one path.
+
+    `cap`: the largest note in bytes; `rules`: the agent's rules for front matter; `is_index`: whether the
+    note has one line for each memory.
+    """
     live = row.live or b""
-    merged = union(live, row.lost)
-    if merged is not None and not lost_lines(live, row.lost) and text_of(live) is not None:
+    if text_of(live) is not None and text_of(row.lost) is not None and not lost_lines(live, row.lost):
         return replace(row, state="contained")
-    if merged is not None and (len(merged) > cap or lost_lines(merged, live, row.lost)):
-        merged = None
+    by_rules = merge_note(None, live, row.lost, rules=rules, is_index=is_index)
+    united = (None if by_rules.cards else by_rules.local, union(live, row.lost))
+    merged = next(
+        (each for each in united if each and len(each) <= cap and not lost_lines(each, live, row.lost)), None
+    )
     choices: tuple[MergeChoice, ...] = ("both", "beside", "leave") if merged else ("beside", "leave")
     return replace(row, state="differs", union=merged, choices=choices)
 

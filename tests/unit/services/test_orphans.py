@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import Time, again, contents, sample_parts
+from helpers.claude_home import ClaudeHomeMaker
 from helpers.lost_homes import NOTE, LostHome
 from helpers.ordinary_user import without_power
 from reverie.agents.base import Identity, LostStore
 from reverie.agents.scopes import Scope
 from reverie.claims.identity import read_identity, remote_key
+from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError
 from reverie.memory.union import lost_lines
 from reverie.profile import Profile
@@ -452,3 +454,21 @@ def test_a_fork_is_offered_once_a_person_says_that_it_is_the_same_project(
     rows = survey_projects([parts], registry)
     answer_projects(registry, rows, str(clones[0]), str(clones[2]), "same")
     assert {view.store.name for view in desk.survey().stores} == {"two", "fork"}
+
+
+def test_indexes_of_two_checkouts_are_merged_entry_by_entry(tmp_path: Path) -> None:
+    maker, places = ClaudeHomeMaker(tmp_path), LostHome(tmp_path)
+    index = "# Index\n\n- [A](a.md) - one\n"
+    entries = ("- [B](b.md) - two\n", "- [C](c.md) - three\n")
+    for number, (name, more) in enumerate(zip(("one", "two"), entries, strict=True)):
+        path = places.repository(name, seed="app", remote="https://github.com/team/app")
+        maker.session(path, number + 1)
+        maker.memory(path, {"MEMORY.md": index + more, f"{name}.md": "x\n", "a.md": "x\n"})
+    parts = open_parts(maker.root, Profile.under(tmp_path / "profile"), Time())
+    view = only(OrphanService(parts))
+    assert view.best is not None
+    preview = OrphanService(parts).preview(view.store, view.best.project_path)
+    (row,) = (row for row in preview.rows if row.rel == "MEMORY.md")
+    first, second = entries
+    assert row.union in (f"{index}{first}{second}".encode(), f"{index}{second}{first}".encode())
+    assert row.choices[0] == "both"

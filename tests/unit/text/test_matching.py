@@ -21,7 +21,7 @@ from reverie.jobs.consolidate.rules.wording import read_wording
 from reverie.memory.diff import changed_spans, word_spans
 from reverie.memory.nearest_lines import MOST_PAIRS, nearest_lines
 from reverie.text.matching import differing, matching
-from reverie.ui.editor.text_merge import merge
+from reverie.text.text_merge import merge
 
 SMALL, FACTOR = 500, 4
 WORST = 1.9 * FACTOR

@@ -9,10 +9,10 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Sl
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QWheelEvent
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QToolButton, QWidget
 
+from reverie.text.text_merge import MergeConflict
 from reverie.ui.appearance import GAP, UNIT, monospace, theme_of
 from reverie.ui.display_text import visible_lines
 from reverie.ui.editor.source_view import SourceView
-from reverie.ui.editor.text_merge import MergeConflict
 from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of

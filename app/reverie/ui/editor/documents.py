@@ -24,11 +24,11 @@ from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextDocumentLayout
 
 from reverie.services.views import BY_A_PERSON
+from reverie.text.text_merge import MERGE_CHARS, MergeConflict, Region, Side
 from reverie.ui.appearance import GAP, Theme, monospace
 from reverie.ui.display_text import has_long_line, lines_shortened
 from reverie.ui.editor import merge_steps as steps
 from reverie.ui.editor.line_breaks import body, widget_text, written
-from reverie.ui.editor.text_merge import MERGE_CHARS, MergeConflict, Region, Side
 from reverie.ui.widgets.text_boxes import for_document, text_of
 from reverie.values import Struct, field, replace
 

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from reverie.text.matching import differing, matching
-from reverie.ui.editor.text_merge import TYPING_STEPS
+from reverie.text.text_merge import TYPING_STEPS
 
 if TYPE_CHECKING:
     from reverie.services.views import FileText

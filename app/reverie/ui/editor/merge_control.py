@@ -18,10 +18,10 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from reverie.services.views import SEVERAL
+from reverie.text.text_merge import MergeConflict, Region, Side
 from reverie.ui.display_text import counted, tr, translated
 from reverie.ui.editor.buffers import Buffers
 from reverie.ui.editor.documents import MOST_MARKS, OpenFile
-from reverie.ui.editor.text_merge import MergeConflict, Region, Side
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.run_labels import BY

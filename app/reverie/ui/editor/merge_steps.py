@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from reverie.ui.editor import text_merge as three_way
+from reverie.text import text_merge as three_way
+from reverie.text.text_merge import MERGE_CHARS, MergeConflict, Region, Side
 from reverie.ui.editor.line_breaks import body, widget_text, written
-from reverie.ui.editor.text_merge import MERGE_CHARS, MergeConflict, Region, Side
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ class Merged(Struct, frozen=True):
     """The new base of `text`; equal to theirs if there is no conflict."""
 
 
-class _Change(Struct, frozen=True):
+class TextChange(Struct, frozen=True):
     """A region of lines that is not the same in all three texts; `kind` says which side changed it."""
 
     kind: _Kind
@@ -140,7 +140,7 @@ def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
     taken: list[Region] = []
     conflicts: list[MergeConflict] = []
     mine_at = theirs_at = 0
-    for change in _changes(base_lines, mine_lines, their_lines):
+    for change in changes(base_lines, mine_lines, their_lines):
         text += mine_lines[mine_at : change.mine.start]
         rebased += their_lines[theirs_at : change.theirs.start]
         ours = mine_lines[change.mine.start : change.mine.end]
@@ -169,7 +169,7 @@ def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
     return Merged("\n".join(text), tuple(taken), tuple(conflicts), "\n".join(rebased))
 
 
-def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Change]:
+def changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[TextChange]:
     """Yield the changes of `mine` and `theirs` against `base`, in order.
 
     Changes of the two texts that overlap or touch are combined into one.
@@ -208,4 +208,4 @@ def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_C
             kind = "mine"
         elif mine[in_mine.start : in_mine.end] == theirs[in_theirs.start : in_theirs.end]:
             kind = "same"
-        yield _Change(kind, Region(start, end), in_mine, in_theirs)
+        yield TextChange(kind, Region(start, end), in_mine, in_theirs)
