@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 94_651,
+    "code lines": 94_966,
     "banners": 0,
-    "value classes": 670,
+    "value classes": 673,
     "forwarders": 98,
     "late imports": 195,
 }

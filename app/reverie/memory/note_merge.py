@@ -47,6 +47,7 @@ _ROW = re.compile(r"\s*\|?([^|\n]*)\|[^|\n]*\|")
 _RULE = re.compile(r"[\s|:*_=-]+")
 """A line without words: blank, a rule, or the one below the head of a table."""
 _ENTRY = re.compile(r"[-*+] ")
+_MARKER = re.compile(rb"^(?:<{7}|>{7})(?: |$)", re.MULTILINE)
 
 K = TypeVar("K")
 
@@ -98,17 +99,28 @@ def merge_note(
     one line for each memory. `exists`: whether a memory has this path after the merge of all notes.
     `accepts`: whether the agent's own rules allow this content; what they refuse becomes a card.
     """
-    if ours == theirs or theirs == base:
+    found: NoteMerge | None
+    if ours == theirs:
         return NoteMerge(ours, ours)
-    if ours == base:
-        return NoteMerge(theirs, theirs)
-    if ours is None or theirs is None:
+    if theirs == base or ours == base:
+        changed = ours if theirs == base else theirs
+        found = NoteMerge(changed, changed)
+    elif ours is None or theirs is None:
         kept = theirs if ours is None else ours
-        return NoteMerge(kept, kept, (MergeCard("deleted", "", ours, theirs),))
-    found = _merged_texts(base, ours, theirs, rules, is_index, exists)
-    if found is None or not all(accepts(each) for each in (found.local, found.shared) if each is not None):
+        found = NoteMerge(kept, kept, (MergeCard("deleted", "", ours, theirs),))
+    else:
+        found = _merged_texts(base, ours, theirs, rules, is_index, exists)
+        if found is not None and not all(accepts(each) for each in (found.local or b"", found.shared or b"")):
+            found = None
+    spreads = found is not None and _has_markers(found.local)
+    if found is None or (spreads and not (_has_markers(ours) and _has_markers(theirs))):
         return NoteMerge(ours, theirs, (MergeCard("text", "", ours, theirs),))
     return found
+
+
+def _has_markers(content: bytes | None) -> bool:
+    """Return whether a note has the markers of an unfinished merge, which must not spread."""
+    return content is not None and _MARKER.search(content) is not None
 
 
 class _Pieces(Struct, frozen=True):

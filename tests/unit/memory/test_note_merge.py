@@ -81,6 +81,18 @@ def test_what_the_agent_refuses_is_a_card() -> None:
     assert (found.local, found.shared, len(found.cards)) == (b"a\nb\n", b"c\na\n", 1)
 
 
+@pytest.mark.parametrize("base", ["a\n", None, "b\n"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_markers_of_an_unfinished_merge_do_not_spread(base: str | None, side: int) -> None:
+    marked = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"
+    sides = [base or "a\n", marked]
+    ours, theirs = sides[side], sides[1 - side]
+    found = merged(base, ours, theirs)
+    assert (found.local, found.shared) == (ours.encode(), theirs.encode())
+    assert len(found.cards) == 1
+    assert text(marked, marked, "a\n") == text(marked, "a\n", marked) == "a\n"
+
+
 # Text
 
 
