@@ -175,7 +175,7 @@ class HomeCalls(HomeServices):
         """
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """Read one memory for the editor; see `Workbench.read`."""
+        """Read the memory at the memory path `path` for the editor; see `Workbench.read`."""
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
         """Return the name of the program or person who wrote this content of a file; "" if unknown.

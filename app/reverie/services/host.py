@@ -529,7 +529,7 @@ class Host:
             self._parts.report("host.stopped", "The background services of this home were stopped here.")
 
     def run(self, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-        """Host the services until `cancel` is set; report each state."""
+        """Host the services until `cancel` is set; `progress` is called with each new state."""
         if self._purpose != WINDOW:
             never_unlock()  # there may be no person to respond to a prompt
         reported: HostStatus | None = None

@@ -150,7 +150,7 @@ class _RootFindings:
                 self.put(rel, row[1])
 
     def put(self, rel: str, findings: tuple[LintFinding, ...]) -> None:
-        """Store the findings of a file; the file is then known."""
+        """Store the findings of the file at the relative path `rel`; the file is then known."""
         self.unknown.pop(rel)
         if findings:
             self.found[rel] = findings

@@ -45,7 +45,7 @@ class MachineAddress(Struct, frozen=True):
 
 
 def parse_address(text: str) -> MachineAddress:
-    """Parse the address of a machine. Raises `UserError`."""
+    """Parse the address of a machine, such as `ssh://user@host:22/folder`. Raises `UserError`."""
     scheme, found, rest = text.partition("://")
     if not found or scheme.lower() != "ssh":
         raise _wrong(text, "The address does not begin with ssh://.")

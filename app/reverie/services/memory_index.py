@@ -285,7 +285,7 @@ class _Around(Struct, frozen=True):
         return str(memory_path(self.root.scope, self.prefix.rstrip("/"))).rstrip("/")
 
     def read(self, rel: str) -> bytes | None:
-        """Read a file; None if it cannot be read now."""
+        """Read the file at the relative path `rel`; None if it cannot be read now."""
         try:
             return self.files.read(f"{self.prefix}{rel}")
         except UserError:

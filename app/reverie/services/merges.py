@@ -24,7 +24,7 @@ from reverie.values import Struct
 
 
 class FileToMerge(Struct, frozen=True):
-    """One note as it was read, to be merged with others."""
+    """One note that is merged with others, as it was when it was read."""
 
     root_key: str
     rel: str

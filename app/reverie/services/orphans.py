@@ -197,7 +197,7 @@ class OrphanService:
                 yield StoreView(store, files, more, found, first, removable=False)
 
     def read(self, store: LostStore, rel: str) -> FileText:
-        """Read one file of an orphaned store; the result is read-only."""
+        """Read the file at the path `rel` in an orphaned store; the result is read-only."""
         files = RootedDirectory(store.directory)
         entry = files.entry(rel)
         if entry is None or entry.kind != "file":

@@ -166,11 +166,14 @@ class TraceSummary(Struct, frozen=True):
 
 
 class TraceEvent(Struct, frozen=True):
-    """One message of the conversation around a run."""
+    """One message of the conversation that a run has read."""
 
     role: str
+    """The author, such as `user` or `assistant`; "?" if unknown."""
     number: str
+    """The number of the message in the history of the conversation; empty if unknown."""
     text: str
+    """The text, followed by one line for each tool call: the tool's name and its input as JSON."""
 
 
 class MissedEdit(Struct, frozen=True):

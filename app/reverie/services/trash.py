@@ -250,7 +250,7 @@ class _Facts(Struct, frozen=True):
 
 
 class _Batch(Struct, dict=True):
-    """The changes that restore the entries of one context."""
+    """The changes that restore the deleted files of one context."""
 
     changes: list[HandChange] = field(default_factory=list)
     pins: dict[str, bool] = field(default_factory=dict)

@@ -474,14 +474,20 @@ def run_undone(context: ScopeContext, result: RunResult) -> Undo:
 
 
 class Relevance(Struct, frozen=True):
-    """The views that a set of changes on disk affects."""
+    """The parts of a window that a set of changes on disk affects; True means: read again."""
 
     tree: bool
+    """The trees of memories."""
     status: bool
+    """The state of consolidations and background work, in the footer."""
     runs: bool
+    """The list of runs."""
     contents: bool
+    """The list of projects and workspaces of the home."""
     traces: bool = False
+    """The list of traces (recorded conversations of runs with a model)."""
     activity: bool = False
+    """The log of background work."""
     project: bool = False
     """Whether the state of the project's repository has changed."""
 

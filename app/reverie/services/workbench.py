@@ -194,7 +194,7 @@ class Workbench(HomeServices):
         return status_view(self.parts, context, self._paid)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """Read one memory for the editor; see `UserEdits.read`."""
+        """Read the memory at the memory path `path` for the editor; see `UserEdits.read`."""
         return self.edits.read(context, path)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
@@ -255,7 +255,7 @@ class Workbench(HomeServices):
         )
 
     def add_note(self, context: ScopeContext, text: str) -> str:
-        """Write a note to the agent; return its memory path."""
+        """Write `text` as a note to the agent; return the memory path of the note."""
         return add_note(self.parts, context, text)
 
     def apply_changes(

@@ -581,7 +581,7 @@ class ApplyJob(Job[LoadedReview]):
         return skipped(self._parts, self.workspace_id, self.trigger, refusal)
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity."""
+        """Report an event of this run in Activity, the log of background work; `text` is for people."""
         say_of_dream(self._parts.activity, event, text, record, level=level)
 
     def _coverage_record(self, summary: str, run: RunContext) -> dict[str, Any]:

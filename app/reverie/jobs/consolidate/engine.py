@@ -133,7 +133,7 @@ _OF_DOCUMENTS = (
 
 
 class Fence(TextMarks, frozen=True):
-    """The delimiters that enclose the text of memories in a prompt."""
+    """The delimiters that mark the text of memories in a prompt, so that a model does not obey it."""
 
     kind = "notes"
 

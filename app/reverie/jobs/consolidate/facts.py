@@ -78,7 +78,7 @@ _CANDIDATES = 5
 
 @dataclass(frozen=True, eq=False)
 class Fact:
-    """One fact of a text."""
+    """One statement of a memory, such as a sentence, a list item or a line of code."""
 
     path: str
     line: int
@@ -126,7 +126,7 @@ def _beginnings(key: str) -> frozenset[str]:
 
 
 def read_facts(path: str, text: str) -> list[Fact]:
-    """Return the facts of a text in their order."""
+    """Return the facts (statements) of `text`, the memory at `path`, in their order."""
     block = block_of(text)
     start = block.body_start if block is not None else 0
     body = text[start:].removeprefix("\ufeff")
@@ -309,7 +309,7 @@ class Compared(Struct, frozen=True):
     of_second: float
     """The share of the second fact that the first one has, by weight."""
     context: float
-    """The share that the facts have in common if values that differ are not counted."""
+    """The share that the facts have in common, by weight, if values that differ are not counted."""
     more_first: tuple[WordToken, ...]
     """Tokens that only the first fact has."""
     more_second: tuple[WordToken, ...]

@@ -129,7 +129,7 @@ _DATE = pattern_of(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
 def related_notes(
     notes: Sequence[RelatedNote], check: Callable[[], None] = no_check
 ) -> tuple[RelatedNotes, ...]:
-    """Return the findings about the notes of one store, most certain first."""
+    """Return the findings about the notes of one store, most certain first; `check` may raise to stop."""
     told = (note for note in notes if not note.path.endswith(_TABLES))
     store = _Store(sorted(told, key=lambda note: utf16_key(note.path)), check)
     alike = list(_alike(store))

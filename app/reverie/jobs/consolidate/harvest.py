@@ -664,7 +664,7 @@ class HarvestJob(Job[Checked]):
         return done
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity."""
+        """Report an event of this run in Activity, the log of background work; `text` is for people."""
         self._parts.activity.add(
             f"harvest.{event}",
             level=level,

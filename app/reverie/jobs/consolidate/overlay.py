@@ -151,7 +151,10 @@ def _line_with(text: str, quote: str) -> str | None:
 
 
 class NoticedLog:
-    """The stored pairs of one home, in a file of Reverie's own."""
+    """The stored pairs of related lines that models noticed in the memories of one home.
+
+    They are in a file of Reverie's own (a sidecar), until a person has decided about them.
+    """
 
     def __init__(self, kept: Callable[[], Sidecar]) -> None:
         self._kept = kept

@@ -475,7 +475,7 @@ class DreamJob(Job[Dreamt]):
         return skipped(self._parts, self.workspace_id, self._request.trigger, refusal)
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity."""
+        """Report an event of this run in Activity, the log of background work; `text` is for people."""
         say_of_dream(self._parts.activity, event, text, record, level=level)
 
     def _sweep_temporaries(self) -> None:
@@ -539,7 +539,10 @@ def save_coverage(coverage: CoverageLog, context: ScopeContext, record: Mapping[
 
 
 def say_of_dream(activity: Activity, event: str, text: str, record: RunRecord, *, level: str) -> None:
-    """Report an event of a consolidation in Activity."""
+    """Report an event of a consolidation in Activity, the log of background work.
+
+    `event`: the name of the event; `text`: a sentence for people; `record`: the run's record.
+    """
     activity.add(
         f"dream.{event}",
         level=level,

@@ -24,7 +24,7 @@ Action = Literal["delete", "merge", "replace", "describe", "move", "none"]
 
 
 class Proposal(Struct, frozen=True):
-    """The change that settles a finding."""
+    """The change that settles a finding, such as deleting one of two notes."""
 
     action: Action
     why: Phrase

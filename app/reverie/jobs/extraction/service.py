@@ -551,7 +551,7 @@ class Engines(Struct, frozen=True):
 
 
 class ExtractRequest(Struct, frozen=True):
-    """The parameters of an extraction."""
+    """The parameters of an extraction, in which memories are made from conversations."""
 
     project_path: str | None = None
     """The directory to whose threads the extraction is restricted; None for all."""
@@ -565,7 +565,7 @@ class ExtractRequest(Struct, frozen=True):
 
 
 class ExtractView(Struct, frozen=True):
-    """The state of the extraction for one directory, or for all."""
+    """The state of the extraction of memories from conversations, for one directory or for all."""
 
     last_at: int | None
     """The time at which something was last extracted or consolidated (UTC ms)."""
@@ -848,7 +848,7 @@ class _Teller:
         return lambda stage, text: self.tell(replace(part, stage=stage, text=text))
 
     def ended(self, part: ExtractProgress, stage: Stage, text: str) -> None:
-        """Count a part as finished and send its last stage."""
+        """Count a part (rollout or directory) as finished, and send `stage` as its last one, with `text`."""
         self._done += 1
         self.tell(replace(part, stage=stage, text=text))
 

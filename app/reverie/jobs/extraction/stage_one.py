@@ -402,6 +402,7 @@ class _CommandStep(Struct):
     tail: str = ""
     """The end of the output."""
     last_line: str = ""
+    """The last line of the output, once `finish` was called."""
     after_change: bool = False
     """True if a file was changed before the command ran."""
 

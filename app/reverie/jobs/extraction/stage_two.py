@@ -144,7 +144,7 @@ class Staging:
             return False
 
     def text(self, rel: str) -> str | None:
-        """Return the text of a file in the copy, None if it does not exist."""
+        """Return the text of the file at the relative path `rel` in the copy; None if it does not exist."""
         if self._files.entry(rel) is None:
             return None
         return self._files.read(rel).decode("utf-8", "replace")
@@ -324,7 +324,7 @@ class StageTwoGuard:
 
 
 def is_phase_one(rel: str) -> bool:
-    """Return True if phase one writes this file: it is the index or a trace."""
+    """Return True if phase one writes the file at the relative path `rel`: it is the index or a trace."""
     return rel == INDEX or rel.startswith(f"{TRACES}/")
 
 

@@ -171,7 +171,7 @@ class KeptTrace(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """The changes to `memory/` that add new traces."""
+    """The changes to the directory `memory/` that add new traces (texts about conversations)."""
 
     files: Mapping[str, bytes | None]
     """The new content of each file that changes, by name; None deletes the file."""
@@ -536,7 +536,7 @@ class SelectionLimits(Struct, frozen=True):
 
 
 class SkippedThread(Struct, frozen=True):
-    """A thread that is not extracted, and the reason."""
+    """A thread (conversation) from which nothing is extracted, and the reason."""
 
     thread: Thread
     reason: SkipReason
@@ -779,7 +779,7 @@ class ExtractionReporter:
             self._say("directories", f"{count} to consolidate.", details={"directories": list(cwds)})
 
     def consolidating(self, cwd: str, traces: int) -> None:
-        """Report the start of stage two in one directory."""
+        """Report the start of stage two in the directory `cwd`; `traces` is the number of its traces."""
         text = f"Consolidation of {cwd} started, from {some(traces, 'trace')}."
         self._say("consolidation-started", text, details={"projectPath": cwd, "traces": traces})
 

@@ -25,7 +25,7 @@ ProblemKind = Literal["empty", "missing", "order", "description", "long-section"
 
 
 class Section(Struct, frozen=True):
-    """One section of the notes."""
+    """One section of the session notes: a header with the text below it."""
 
     name: str
     description: str
@@ -46,7 +46,7 @@ class Section(Struct, frozen=True):
 
 
 class NotesProblem(Struct, frozen=True):
-    """A problem in the notes that a person may want to fix."""
+    """A problem in session notes that a person may want to fix, such as a section that is too long."""
 
     kind: ProblemKind
     section: str = ""

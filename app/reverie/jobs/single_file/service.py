@@ -56,7 +56,7 @@ Gate = Literal[
 
 
 class NoRun(Exception):
-    """Raised if no run starts."""
+    """Raised if no run starts, with the reason (`gate`)."""
 
     def __init__(
         self, gate: Gate, text: str, message_id: str = "", *, level: str | None = "info", next_step: str = ""
@@ -116,11 +116,14 @@ class StateTable(Generic[State]):
         self._kind = kind
 
     def of(self, key: str) -> State:
-        """Return one state; an empty one if none is stored."""
+        """Return the state stored under `key`; an empty one if none is stored."""
         return self._decoded(as_object(self._sidecar.read().data.get(self._name)).get(key))
 
     def change(self, key: str, make: Callable[[State], State]) -> None:
-        """Replace one state. `make` may be called more than once."""
+        """Replace the state under `key` by what `make` returns for it.
+
+        `make` may be called more than once.
+        """
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
             table = dict(as_object(data.get(self._name)))
@@ -239,7 +242,10 @@ class FileService(Generic[Found]):
         run_id: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add an event to Activity."""
+        """Add an event to Activity, the log of background work.
+
+        `event`: the name of the event; `text`: a sentence for people; `run_id`: None if no run started.
+        """
         self._dependencies.activity.add(
             f"{self.kind}.{event}",
             level=level,

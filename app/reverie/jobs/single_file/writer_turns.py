@@ -81,7 +81,7 @@ def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class StateRead(Struct, frozen=True):
-    """The state that was read from the file."""
+    """The content of the state file of the memory writer."""
 
     state: WriterState
     sha256: str | None
@@ -91,7 +91,10 @@ class StateRead(Struct, frozen=True):
 
 
 class StateFile:
-    """The state file of one workspace."""
+    """The agent's file with the state of the memory writer in one workspace.
+
+    For example, the file has the number of turns since the last run.
+    """
 
     def __init__(self, sidecar: Sidecar) -> None:
         self._sidecar = sidecar
@@ -108,7 +111,7 @@ class StateFile:
 
 
 class StateMarks(Struct, frozen=True):
-    """Reverie's own data about one workspace."""
+    """Reverie's own data about the memory writer of one workspace, kept apart from the agent's state file."""
 
     written: str | None = None
     """The hash of the state file as Reverie last wrote or saw it; None before that."""
@@ -190,7 +193,7 @@ def interval_of(setting: int, wish: object) -> Interval:
 
 
 class TurnDecision(Struct, frozen=True):
-    """The result of counting one turn."""
+    """The result of counting one turn of a conversation: the new state, and whether a run starts."""
 
     state: WriterState
     gate: Gate | None

@@ -56,7 +56,7 @@ _NOTE_CHARS = 160
 
 
 class ShownHunk(Struct, frozen=True):
-    """A hunk in the diff that is shown."""
+    """A hunk (block of changed lines) in the diff that is shown."""
 
     path: str
     index: int

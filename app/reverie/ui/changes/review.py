@@ -848,7 +848,7 @@ class Choices:
     # Accepting and rejecting
 
     def take_group(self, group: ReviewGroup, taken: bool) -> None:
-        """Accept or reject a group; accepting it accepts all its hunks."""
+        """Accept a group of changes with all its hunks if `taken`; else reject the group."""
         if taken:
             for file in group.files:
                 self._take_hunks(file, True)

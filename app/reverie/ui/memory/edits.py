@@ -130,7 +130,7 @@ class Edits(QObject):
         self._submit(session, "read the templates", ask(workbench.templates), done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
-        """Move a memory or folder; emits `renamed` or `failed`."""
+        """Move the memory or folder at `path` to `new_path` in a job; emits `renamed` or `failed`."""
         job = ask(session.workbench.edits.rename, context, path, new_path)
 
         def done(undo: Undo) -> None:
@@ -139,7 +139,7 @@ class Edits(QObject):
         self.apply(session, "rename a memory", job, done)
 
     def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
-        """Delete a memory or folder; emits `deleted` or `failed`."""
+        """Delete the memory or folder at `path` in a job; emits `deleted` or `failed`."""
         job = ask(session.workbench.edits.delete, context, path)
 
         def done(undo: Undo) -> None:

@@ -336,7 +336,7 @@ class ExtractControl(QObject):
                 self.dialog.message.say(self.tr("Not started. Nothing was sent."))
 
     def _start(self, engine: str, *, agreed: bool) -> None:
-        """Run the extraction; with `agreed`, store the user's consent first."""
+        """Run the extraction with `engine`; if `agreed`, store the user's consent first."""
         session = self._of
         if session is None or session.context is None:
             return
@@ -478,7 +478,10 @@ class ExtractDialog(QDialog):
         self.bar.hide()
 
     def follow(self, *, running: bool, possible: bool) -> None:
-        """Enable the buttons and show the progress bar for the current state."""
+        """Enable the buttons and show the progress bar.
+
+        `running`: True if an extraction is running; `possible`: True if one can start.
+        """
         for button in (self.run, self.run_rules):
             button.setEnabled(possible and not running)
         self.cancel_button.setEnabled(running)

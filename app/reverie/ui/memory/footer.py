@@ -375,7 +375,7 @@ def _used_words(run: RunResult) -> str:
 
 
 def _result_words(run: RunResult, *, dry_run: bool) -> str:
-    """Return the result of a run as a sentence."""
+    """Return the result of a run as a sentence; `dry_run`: True if the run was only a preview."""
     if run.outcome == "completed" and dry_run:
         planned = tr("Preview, nothing is written yet. {summary}")
         return planned.format(summary=summary_words(run.summary))
@@ -395,7 +395,7 @@ LabelTone = Literal["plain", "quiet", "bad"]
 
 
 class RowWords(Struct, frozen=True):
-    """The displayed texts of a row in the footer."""
+    """The displayed texts of a row in the footer, which tells when a scope was last consolidated."""
 
     state: RowState
     text: str

@@ -157,7 +157,7 @@ class Consolidation(QObject):
             self._ticket.cancel()
 
     def _dream(self, request: _RunRequest, engine: str, *, agreed: bool) -> None:
-        """Run the consolidation; with `agreed`, store the user's consent first."""
+        """Run the consolidation with `engine`; if `agreed`, store the user's consent first."""
 
         async def work(control: JobControl) -> DreamEnded:
             if agreed:
@@ -396,7 +396,7 @@ class FooterControl(QObject):
 
     @Slot(str)
     def apply_all(self, run_id: str) -> None:
-        """Apply all operations of a preview."""
+        """Apply all operations of the preview (dry run) `run_id`."""
 
         self.apply(run_id, ReviewSelection())
 

@@ -726,7 +726,7 @@ class WorthControl(QObject):
         )
 
     def _offer(self, session: HomeSession, undo: Undo, said: str) -> None:
-        """Report a change with a button to undo it, if the same home is still shown."""
+        """Show the sentence `said` with a button for `undo`, if the home of `session` is still shown."""
         self.changed.emit()
         if session is not self._session:
             return

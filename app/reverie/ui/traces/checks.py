@@ -129,7 +129,10 @@ class FindingRows(QWidget):
 
 
 class FindingRow(QWidget):
-    """The row of one check."""
+    """The row of one check of the Doctor.
+
+    Signals: `fix(str)`, request to apply the fix of this check; `remedy(str)`, request to open this setting.
+    """
 
     fix = Signal(str)
     remedy = Signal(str)
@@ -170,7 +173,7 @@ class FindingRow(QWidget):
         return self._state
 
     def say(self, finding: FindingView, *, first: bool, busy: bool) -> None:
-        """Show a finding; `first` highlights the row as the likely cause."""
+        """Show a finding; `first` highlights the row as the likely cause, `busy` disables the fix."""
         self._state, self._first = finding.state, first
         self.title.say(said(finding.title))
         self.evidence.say(said(finding.evidence))

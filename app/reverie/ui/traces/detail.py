@@ -363,7 +363,7 @@ _MOST_CHARS = 400_000
 
 
 class MessageText(Struct, frozen=True):
-    """A text and its author."""
+    """A text of a trace, such as a prompt, an answer or a message, with its title."""
 
     title: str
     text: str
@@ -606,7 +606,7 @@ class TraceDetailView(Column):
         self.show_evidence()
 
     def show_error(self, text: str) -> None:
-        """Show that the trace cannot be read."""
+        """Show `text`, the reason why the trace cannot be read, in place of a trace."""
         self.clear()
         self.verdict.say(text, tone="bad")
 

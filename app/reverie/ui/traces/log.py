@@ -49,7 +49,7 @@ _WITHIN_A_RUN = ("attempt", "tool-call")
 
 
 class LogRow(Struct, frozen=True):
-    """One entry with the data of its row."""
+    """One entry of Activity, the log of background work, with the data of its row."""
 
     entry: ActivityEntry
     place: str

@@ -76,7 +76,7 @@ class ComparedTrace(Struct, frozen=True):
 
 
 def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
-    """Return the data of a trace for the comparison."""
+    """Return the trace as one side of the comparison of two; `title` is shown above it."""
 
     row, facts = detail.row, detail.facts
     answers = "\n\n".join(

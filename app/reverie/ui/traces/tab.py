@@ -179,7 +179,7 @@ class TraceList(Column):
         self.narrow()
 
     def select(self, row: int, *, also: bool = False) -> None:
-        """Select a shown line; `also` adds it to the selection."""
+        """Select the shown line with the index `row`; `also` keeps the other selected lines."""
         flags = QItemSelectionModel.SelectionFlag
         how = flags.Select if also else flags.ClearAndSelect
         self.view.selectionModel().setCurrentIndex(self.model.index(row, 0), how)

@@ -411,7 +411,7 @@ _TITLES_AT_ONCE = 20
 
 
 class TranscriptsTab(TabPage):
-    """The Transcripts tab.
+    """The tab that lists the transcripts of a home's conversations and shows one.
 
     Signal: `status_message(str)`.
     """

@@ -235,7 +235,7 @@ class EntryStyle:
         return None if quiet else self._stripes.get(message.speaker)
 
     def lines(self, message: Message, *, unfolded: bool) -> Iterator[Line]:
-        """Yield the lines of an entry, the one with the speaker first."""
+        """Yield the lines of an entry, the one with the speaker first; `unfolded`: show the whole text."""
         back = self._prompt if is_prompt(message) and not message.undone else self._plain
         yield _head(message, unfolded=unfolded), self._head_format(message), back
         if not unfolded:
@@ -306,7 +306,7 @@ class EntryBlocks:
         self._document = document
 
     def first_of(self, number: int) -> QTextBlock:
-        """Return the first block of an entry."""
+        """Return the first text block of the entry `number`."""
         low, high = 0, self._document.blockCount() - 1
         while low < high:
             middle = (low + high) // 2
@@ -329,7 +329,7 @@ class EntryBlocks:
         return cursor
 
     def write(self, cursor: QTextCursor, number: int, lines: Iterable[Line]) -> None:
-        """Write one entry at the cursor, which must be in an empty block."""
+        """Write the entry `number` at the cursor, which must be in an empty block."""
         for row, (text, format_, back) in enumerate(lines):
             if row:
                 cursor.insertBlock()
@@ -508,12 +508,12 @@ class ReaderText(PlainTextBox):
         return message.number in self._unfolded or (self._all and message.number not in self._folded)
 
     def toggle(self, number: int) -> None:
-        """Fold or unfold an entry."""
+        """Fold or unfold the entry `number`."""
         message = self.message(number)
         self._set_unfolded(message, not self.is_unfolded(message))
 
     def unfold(self, number: int) -> None:
-        """Show the whole text of an entry."""
+        """Show the whole text of the entry `number`."""
         message = self.message(number)
         if not self.is_unfolded(message):
             self._set_unfolded(message, True)
@@ -543,7 +543,7 @@ class ReaderText(PlainTextBox):
         return max(self.first, self.textCursor().block().userState())
 
     def go_to(self, number: int) -> None:
-        """Move the caret to the beginning of an entry and scroll it near the top."""
+        """Move the caret to the beginning of the entry `number` and scroll it near the top."""
         block = self._blocks.first_of(number)
         caret = self.textCursor()
         caret.setPosition(block.position())

@@ -78,12 +78,13 @@ def always(_now: ActionState) -> bool:
 
 
 class ActionSpec(Struct, frozen=True):
-    """One action of the registry."""
+    """One action of the window, such as Save, with its menu, text and keys."""
 
     id: str
     menu: str
     """The key of its menu in `MENUS`."""
     text: str
+    """The text in the menu, with `&` before its mnemonic."""
     slot: str
     """The dotted name of a method of the window."""
     keys: tuple[str, ...] = ()
@@ -407,7 +408,7 @@ class Actions(QObject):
             menu.addAction(self._made[id_])
 
     def menu(self, ids: Iterable[str], parent: QWidget) -> QMenu:
-        """Return a context menu of these actions."""
+        """Return a context menu of the actions with these ids."""
         menu = QMenu(parent)
         self.fill_menu(menu, ids)
         return menu

@@ -116,7 +116,7 @@ class HostControl(QObject):
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
-        """Return the texts of the label in the status bar about a home's services.
+        """Return the texts of the label in the status bar about the background services of a home.
 
         They are empty if no service is switched on.
         """

@@ -81,7 +81,10 @@ _LISTS = frozenset({"index", "readme", "memory", "contents", "toc"})
 
 
 def lacks_description(text: str, caps: Caps) -> bool:
-    """Return True if the agent's index would show no description for the note."""
+    """Return True if the agent's index would show no description for the note with this text.
+
+    `caps`: the limits of the agent.
+    """
     return caps.descriptions and not _shown(text, caps)
 
 
@@ -115,7 +118,7 @@ def with_description(
 
 
 def _shown(text: str, caps: Caps) -> str:
-    """Return the description that the agent shows."""
+    """Return the description of a note with this text that the agent shows."""
     beginning = text[: caps.description_prefix_bytes].encode("utf-8", "surrogatepass")
     return front_matter.description(beginning, caps).text
 

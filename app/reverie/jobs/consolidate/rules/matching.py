@@ -16,7 +16,7 @@ _FUZZY_PAIRS = 2500
 
 
 class WordingMatch(Struct, frozen=True):
-    """The tokens that two statements share."""
+    """The tokens (words, numbers and names) that two statements share."""
 
     pairs: tuple[tuple[int, int], ...]
     """Pairs of the number of a token in the first statement and of the equal one in the second."""

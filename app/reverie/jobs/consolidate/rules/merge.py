@@ -454,7 +454,10 @@ def _body(text: str) -> str:
 
 
 def _merged_front(target: str, source: str, caps: Caps) -> _Front | None:
-    """Return the front matter of both notes; None if they cannot be merged."""
+    """Return the merged front matter of the notes `target` and `source` (whole texts).
+
+    None if they cannot be merged. `caps`: the limits of the agent.
+    """
     target = _EMPTY_BLOCK.sub(r"\1", target)
     keys, more = read_keys(target), read_keys(source)
     if keys is None or more is None:

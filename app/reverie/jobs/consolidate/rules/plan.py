@@ -92,7 +92,7 @@ class PlannedGroup(Struct, frozen=True):
 
 
 class RulesPlan(Struct, frozen=True):
-    """The changes that the rules propose."""
+    """The changes that the rules of a consolidation propose."""
 
     groups: tuple[PlannedGroup, ...]
     left_over: int
@@ -126,7 +126,7 @@ def plan(
 
 
 class _Planner:
-    """The plan so far, and the notes as they would be after it."""
+    """The rules' plan of a consolidation so far, and the notes as they would be after it."""
 
     def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
         usable = (note for note in notes if _is_usable(note, caps))

@@ -291,7 +291,7 @@ class _Splitter:
 
 
 def heading_text(line: str) -> str:
-    """Return the words of a heading without its marks."""
+    """Return the words of a heading line without the marks such as `##`."""
     return " ".join(line.strip().lstrip("#").rstrip("#").split())
 
 
