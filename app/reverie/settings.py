@@ -100,9 +100,10 @@ class ProvidersSettings(_TomlTable):
 
 
 class BackgroundSettings(_Section):
-    """Limits of the automatic runs of one home; off until a person enables them."""
+    """Settings of the automatic runs of one home: whether there are any, and their limits."""
 
     enabled: bool = False
+    """Whether automatic runs may start; False until a person allows them."""
     runs_per_day: Annotated[int, Field(ge=0, le=1000)] = 12
     """The number of background runs in any 24 hours; 0 allows none."""
     tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000_000

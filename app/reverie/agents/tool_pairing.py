@@ -31,7 +31,8 @@ class Pairing:
     def put(self, message: Message, *, call_id: str = "") -> Iterator[Message]:
         """Add a message; yield those that are ready.
 
-        With `call_id` the message is a call that waits for a result.
+        `call_id`: the id of the tool call in the message, which then waits for its result; empty: there is
+        no call in it.
         """
         self._held.append(message)
         if call_id:

@@ -164,7 +164,7 @@ def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
 
 
 def in_one_line(claim: CheckedClaim) -> str:
-    """Return a claim that is no longer true on one line: `src/a.py moved to src/b.py (1a2b3c4d5e, ...)`."""
+    """Return a stale claim as one line of text, such as `src/a.py moved to src/b.py (1a2b3c4d5e, ...)`."""
     what = "no longer exists" if claim.state is ClaimState.GONE else claim.state.value
     text = f"{claim.token} {what}" + (f" to {claim.to}" if claim.to else "")
     if claim.evidence is not None:
@@ -292,9 +292,10 @@ class ClaimChecker:
             )
 
     def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
-        """Return `claim`; a claim about a path gets the kind of the entry that is, or was, at the path.
+        """Return `claim` with its kind corrected by the entry at its path: a file or a directory.
 
-        `written`: the commit at which the claim's line was written; None if unknown.
+        The entry is searched at present and at the commit `written`, at which the claim's line was written
+        (None: unknown). A claim about anything but a path, or without an entry, is returned unchanged.
         """
         if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
             return claim

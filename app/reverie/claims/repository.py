@@ -98,7 +98,10 @@ class _Entry(NamedTuple):
 
 
 def _deltas(path: str, old: _Entry | None, new: _Entry | None) -> Iterator[FileDelta]:
-    """Yield the changes at a path from entry `old` to `new` (None: no entry); two if a file became a link."""
+    """Yield the changes at a path from entry `old` to `new` (None: no entry).
+
+    There are two, a deletion and an addition, if a file became a link or the reverse.
+    """
     before = old if old is not None and old.kind != _TREE else None
     after = new if new is not None and new.kind != _TREE else None
     if before is not None and after is not None and before.kind == after.kind:

@@ -123,7 +123,7 @@ class ContextFacts:
         return () if listing is None or listing.names_only else listing.files
 
     def index(self) -> list[IndexEntry]:
-        """Return the entries of the agent's index: global, project, workspace."""
+        """Return the entries of the agent's index, in the order of the scopes: global, project, workspace."""
         return [
             entry
             for scope in SCOPES

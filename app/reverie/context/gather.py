@@ -104,7 +104,10 @@ class _TextReader:
         self._before: Mapping[str, Text] = {} if before is None else before.texts
 
     def companion(self, path: Path) -> None:
-        """Read a companion from its beginning, up to `COMPANION_BYTES`."""
+        """Read at most the first `COMPANION_BYTES` of the companion `path` into `texts`.
+
+        A file that cannot be read gets a text without data.
+        """
         key = str(path)
         try:
             status = path.stat()
@@ -147,7 +150,10 @@ class _TextReader:
             self._put(str(memory_path(Scope.PROJECT, INDEX)), data, status.st_size, stamp, INDEX)
 
     def hot(self, facts: ContextFacts, times: Iterable[int]) -> None:
-        """Read the memories that may be in the hot set (loaded in full by the agent) at any of `times`."""
+        """Read into `texts` the memories in `facts` that the agent may load in full (its hot set).
+
+        `times`: the times (UTC ms) at which a session may start, since the hot set depends on it.
+        """
         entries = candidates(facts.index())
         wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
         for scope in SCOPES:

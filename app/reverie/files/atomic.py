@@ -93,7 +93,7 @@ class UndurableError(OSError):
 class LeftBehindError(UndurableError):
     """Raised if a folder is no longer visible, but a part of its content could not be deleted.
 
-    That part is on the disk under a hidden name until the next sweep.
+    That part is on the disk under a hidden name until `sweep_temporaries` removes it.
     """
 
 
@@ -544,12 +544,12 @@ def _current(directory: Directory, name: str) -> bytes | None:
 
 
 def _put_back(directory: Directory, temp: str, name: str, ours: int, held: contextlib.ExitStack) -> None:
-    """Undo an exchange that replaced a newer version than expected.
+    """Undo an exchange of `temp` and `name` that replaced a newer version than expected, by another exchange.
 
-    `ours` is the inode of our file, which the second exchange must move back to `temp`. If another program
-    wrote a file between the two exchanges, that file is moved to `temp` instead; it is restored in the same
-    way, so that the newest version always ends up under `name`. If `name` is missing, it was deleted after
-    our exchange, and this deletion is the newest state. `held` keeps every compared inode from being reused.
+    `ours`: the inode of our file, which is then at `temp` again. If another program wrote a file between the
+    two exchanges, `temp` has that file instead, and they are exchanged once more, until the newest version
+    is at `name`. If there is no file at `name`, another program has deleted it since, and nothing is
+    restored. `held` keeps every compared inode from being reused.
     """
     expected = ours
     while True:

@@ -541,7 +541,7 @@ class RootedDirectory:
     def listed(self, rel: str) -> str:
         """Return `rel` with its names as the directories list them, on a file system that ignores case.
 
-        From the first missing name on, `rel` is unchanged.
+        On any other file system, and from the first missing name on, `rel` is unchanged.
         """
         try:
             return self._listed(rel)

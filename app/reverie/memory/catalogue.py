@@ -183,7 +183,10 @@ class RowWriter:
         self._drop(self._below(rel) - {rel} if found is not None else self._below(rel))
 
     def scan(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """Read the new or changed files at and below `rel`, and update the rows of all of them."""
+        """Update the rows of all files at and below `rel`; only new and changed files are read.
+
+        The rows of files that no longer exist are deleted.
+        """
         self._at(root, home)
         known = self._known(rel)
         scanner = CatalogueScanner(root, known, self.put)

@@ -243,11 +243,11 @@ def set_description(
 ) -> str:
     """Return a text with `value` as its description; everything else stays byte for byte.
 
-    If the text has a block, only the lines of that key change, or one line is added. If it has none, a block
-    is put before the text. A block that the agent cannot read is repaired first. `prefix_bytes`: the number
-    of bytes in which the agent searches for the end of the block; None: no limit. `rules`: the agent's rules
-    for front matter. Raises `FrontError` if there is a block that cannot be repaired, because no block may be
-    added above it.
+    If the text has front matter, only the lines of the description change, or one line is added; otherwise
+    front matter is added before the text. Front matter that the agent cannot read is repaired first.
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
+    `rules`: the agent's rules for front matter. Raises `FrontError` if there is front matter that cannot be
+    repaired, because no block may be added above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -552,9 +552,9 @@ def cut_description(
 ) -> CutDescription | None:
     """Return a description whose line has more text than the agent reads; None if there is none.
 
-    The agent stops reading at ` #`, which begins a comment, and Claude Code also at `---`, which ends its
-    block anywhere. `prefix_bytes`: the number of bytes in which the agent searches for the end of the block;
-    None: no limit. `rules`: the agent's rules for front matter.
+    The agent stops reading at ` #`, which begins a comment. Claude Code also stops at `---`, which ends its
+    front matter even inside a line. `prefix_bytes`: the number of bytes in which the agent searches for the
+    end of the block; None: no limit. `rules`: the agent's rules for front matter.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -951,7 +951,7 @@ def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
 def _with(text: str, path: tuple[str, ...], value: str, rules: FrontMatterRules) -> Iterator[str]:
     """Yield versions of `text` with `value` at the keys `path` in its front matter, best first.
 
-    Some may be invalid; the caller uses the first that reads back as expected.
+    Some may be invalid; the caller uses the first in which `path` has the value and all else is as before.
     """
     block = split(text, rules=rules)
     if block is not None:

@@ -129,7 +129,10 @@ def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
 
 
 def ranked(candidates: Iterable[HotCandidate], now: int) -> list[Ranked]:
-    """Return the candidates that may be loaded at `now` (UTC ms), best first."""
+    """Return the candidates that are pinned or have been used, best first, as ranked at `now` (UTC ms).
+
+    Only these may be loaded.
+    """
     scored = (
         Ranked(candidate, score(candidate.access_count, candidate.last_accessed_at, now))
         for candidate in candidates

@@ -34,7 +34,7 @@ class Tally:
         """Counts of deleted memories; the newest last."""
 
     def add(self, key: str, count: int = 1) -> None:
-        """Add `count` uses of the memory `key`; `count` may be negative."""
+        """Add `count` uses of the memory `key` by Reverie; a negative `count` removes uses."""
         left = max(0, self.uses.get(key, 0) + count)
         self.uses[key] = left
         if not left:

@@ -133,15 +133,16 @@ def _secret_word() -> re.Pattern[str]:
 def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
     """Yield the spans of the secrets in sentences, lists and the like on `lines` (start and end of each).
 
-    On lines with a word for a secret ("password") three rules apply. First: the word is followed by a
-    verb or sign that announces a value ("the staging password is ...", "Passwort (Test): ...", "密码是
-    ...") and then by text that looks like a value. Second: a word near it looks random. Third: the
-    line names a service and contains a value in the format of that service's secrets
-    (`SecretTable.nearby`).
+    On lines with a word for a secret ("password") three rules apply. First: the word is followed by a verb
+    or sign that announces a value ("the staging password is ...", "Passwort (Test): ...", "密码是 ...") and
+    then by text that looks like a value. Second: the line has another word, near the word for a secret, that
+    looks random. Third: the line names a service and contains a value in the format of that service's
+    secrets (`SecretTable.nearby`).
 
     A sentence about secrets is left alone ("The password is required"); checksums, commits, UUIDs and
     identifiers in code are not values. The text after a word is examined up to the next such word and for at
-    most `_REACH` characters, so time is linear in the text. `small`: the text in lower case, of equal length.
+    most `_REACH` characters, so time is linear in the text. `small`: the text in lower case, of equal
+    length.
     """
     for start, end in lines:
         yield from _phrases(text, small, start, end)

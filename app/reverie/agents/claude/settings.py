@@ -845,7 +845,10 @@ class _Order:
         return version, "start", ""
 
     def _says_something(self, path: Path) -> bool:
-        """Return whether the CLAUDE file at `path`, in the project, is loaded and not empty."""
+        """Return whether the file at `path`, such as a CLAUDE.md of the project, is loaded and not empty.
+
+        False for a file that was added before.
+        """
         real = real_path(path)
         if real in self._seen or not is_file(path) or never_opened(path, Path(real)):
             return False

@@ -65,11 +65,10 @@ def status_lines(
 
 
 def _memories(directory: Path, closed: list[str]) -> int:
-    """Return the number of files below `directory` that the agent searches, up to a bound.
+    """Return the number of files below `directory` that the agent looks at when it searches the memory.
 
-    Links to directories are skipped.
-
-    Folders that cannot be read are added to `closed`.
+    Counting stops soon after `_COUNTED`. Links to directories are skipped. Folders that cannot be read are
+    added to `closed`.
     """
     count = 0
 
@@ -91,7 +90,10 @@ def rels(directory: Path, folder: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def is_scanned(rel: str) -> bool:
-    """Return whether the agent searches a file, by its path in the memory directory."""
+    """Return whether the agent looks at a file when it searches a memory directory.
+
+    `rel`: the path of the file in that directory.
+    """
     return re.fullmatch(SCANNED, rel) is not None
 
 

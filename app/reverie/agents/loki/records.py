@@ -201,10 +201,11 @@ def patterns_of(document: object) -> tuple[dict[str, Any], ...]:
 
 
 def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...]:
-    """Return the anti-patterns of the present store and of the older ("legacy") one, without duplicates.
+    """Return the anti-patterns of the older ("legacy") store and of the present one, without duplicates.
 
-    `patterns`: the document of `patterns.json`; `legacy`: the document of the older store. The older ones
-    come first, as in the agent's own search, except those that are also in the present store.
+    `patterns`: the document of `patterns.json`; `legacy`: the document of the older store. An anti-pattern
+    that is in both counts as one of the present store. Those of the older store come first, as in the
+    agent's own search.
     """
     consolidated = [
         AntiPattern(

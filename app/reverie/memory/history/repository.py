@@ -389,9 +389,9 @@ class Folder:
         self._id = sink.tree(entries) if entries else None
 
     def _changing_parent(self, names: Names) -> dict[bytes, Leaf | Folder]:
-        """Return the entries of the folder that contains the path `names`.
+        """Return the entries of the folder that contains the path `names`, for changing them.
 
-        Marks this folder and all folders above it as changed.
+        Marks this folder and every folder on the path as changed; missing folders are created.
         """
         children = self._changing()
         for name in names[:-1]:
