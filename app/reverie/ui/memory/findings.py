@@ -364,7 +364,8 @@ class IndexPanel(_FoldingList):
     @property
     def checked(self) -> tuple[IndexFinding, ...]:
         """The findings whose boxes are checked."""
-        return tuple(each for row, each in enumerate(self._findings) if _is_checked(self.list.item(row)))
+        rows = enumerate(self._findings)
+        return tuple(each for row, each in rows if self.list.item(row).checkState() is Qt.CheckState.Checked)
 
     def show_look(self, look: IndexCheck | None) -> None:
         """Show the result of a check; None, or no problems, hides the panel.
@@ -375,7 +376,8 @@ class IndexPanel(_FoldingList):
             self._look = look
             return
         row = self.list.currentRow() if look is not None and self._look is not None else -1
-        was_checked = {_topic_of(each): each in self.checked for each in self._findings}
+        was_checked = dict.fromkeys(map(_topic_of, self._findings), False)
+        was_checked |= dict.fromkeys(map(_topic_of, self.checked), True)
         self._look, self._findings = look, ()
         there = look is not None and bool(look.report.findings)
         self.setVisible(there and self.parentWidget() is not None)
@@ -428,12 +430,8 @@ class IndexPanel(_FoldingList):
         self.fix_wanted.emit(self.checked)
 
 
-def _is_checked(item: QListWidgetItem) -> bool:
-    return item.checkState() is Qt.CheckState.Checked
-
-
 def _topic_of(finding: IndexFinding) -> tuple[str, ...]:
-    """Return what identifies a problem after its line has moved."""
+    """Return the parts of a finding that stay the same if its line moves."""
     return finding.problem, finding.rel, finding.about
 
 
