@@ -183,6 +183,13 @@ class ExtractSettings(_Section):
     """The time limit for each rollout, and for each directory, in seconds."""
 
 
+class McpSettings(_Section):
+    """Settings of the memory server (`reverie mcp`), which other programs use."""
+
+    allow_writes: dict[str, list[Literal["workspace", "project", "global"]]] = {}
+    """The scopes that each program may change, by the name that it reports; `*` stands for every program."""
+
+
 class WindowSettings(_Section):
     """Appearance of the window.
 
@@ -212,6 +219,7 @@ class Settings(_Section):
     notes: NotesSettings = NotesSettings()
     extract: ExtractSettings = ExtractSettings()
     window: WindowSettings = WindowSettings()
+    mcp: McpSettings = McpSettings()
 
 
 _LARGEST = 4 << 20

@@ -32,6 +32,27 @@ class Mutation:
 
 MUTATIONS = (
     Mutation(
+        "a program that was not permitted can only read",
+        "memory_server/tools.py",
+        "if command in MUTATING and scope is not None and scope not in self._writable(program):",
+        "if False:",
+        ("tests/unit/memory_server/test_tools.py",),
+    ),
+    Mutation(
+        "the memory server checks its token",
+        "memory_server/serving.py",
+        'if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token):',
+        "if False:",
+        ("tests/unit/memory_server/test_serving.py",),
+    ),
+    Mutation(
+        "a program gets no secret of a memory",
+        "memory_server/tools.py",
+        "hidden = self._vault.hide(text)",
+        "hidden = text",
+        ("tests/unit/memory_server/test_tools.py",),
+    ),
+    Mutation(
         "old or new, never a mix: what failed half-way is put back",
         "runs/transaction.py",
         "        for intent in reversed(intents):",

@@ -85,6 +85,11 @@ def hostile(_directory: Path) -> tuple[list[str], bool]:
     return _in_full("tests/unit/jobs/consolidate/test_hostile_model.py", "5000 sequences")
 
 
+def programs(_directory: Path) -> tuple[list[str], bool]:
+    """Two programs and a window write 1,000 times each; 20,000 random and hostile calls and messages."""
+    return _in_full("tests/unit/memory_server", "3 x 1,000 writes, 20,000 hostile calls and messages")
+
+
 def writer(_directory: Path) -> tuple[list[str], bool]:
     """The memory writer killed at every step of a write; 200 turns seen by two processes."""
     return _in_full("tests/end2end/test_writer.py", "kills at each step of a write, 200 turns for two")
@@ -294,6 +299,7 @@ PARTS: dict[str, Part] = {
     "symlinks": paths.run_symlinks,
     "churn": churn.run,
     "hostile": hostile,
+    "programs": programs,
     "drafts": drafts,
     "engine": engine,
     "crowd": crowd,

@@ -112,12 +112,16 @@ def the_home(session: Invocation, clock: Clock | None = None) -> HomeContainer:
     `clock` replaces the command's own clock; None keeps that. Raises `Ambiguous` if there are several homes,
     `Unavailable` if there is none.
     """
-    container = open_parts(_only_root(session), session.profile, clock or session.clock)
+    container = open_parts(the_root(session), session.profile, clock or session.clock)
     session.opened(container)
     return container
 
 
-def _only_root(session: Invocation) -> Path:
+def the_root(session: Invocation) -> Path:
+    """Return the directory of the home that `--home` names, or of the only home that is found.
+
+    Raises as `the_home`.
+    """
     given: list[Path] | None = session.arguments.home
     if given and len(given) > 1:
         raise Ambiguous(

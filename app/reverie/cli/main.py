@@ -96,10 +96,12 @@ COMMANDS: dict[str, str] = {
     "extract": "Codex: turn new rollouts into trace summaries, and these into a handbook per directory",
     "notes": "Claude Code: update the notes of one session",
     "runs": "list past runs, newest first",
+    "changes": "list every change of the memories, by you, agents, runs and programs, newest first",
     "diff": "show the changes of one run as a unified diff",
-    "revert": "undo one run, or some of its files and hunks",
+    "revert": "undo one run, or some of its files and hunks; or one change",
     "watch": "the background services without a window, until stopped",
     "engine": "the process that keeps homes open for windows and commands, until no client needs it",
+    "mcp": "serve the memories to other programs, over the Model Context Protocol",
     "doctor": "why the memory writer or a consolidation did not run, with fixes; `--self`: Reverie itself",
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
     "check": "statements of memories and instruction files about a project that are no longer true",
@@ -110,7 +112,7 @@ COMMANDS: dict[str, str] = {
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
 }
 
-_WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write", "context")
+_WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write", "context", "mcp")
 _WITH_ENGINE = ("consolidate", "sweep", "harvest", "extract")
 _WITH_RUN = ("diff", "revert")
 
@@ -172,7 +174,8 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     if name in _WITH_CONTEXT:
         _add_context(command, suppress=True)
     if name in _WITH_RUN:
-        add("run", metavar="RUN", help="a run ID, as `reverie runs` lists it")
+        more = "; or a change ID, as `reverie changes` lists it" if name == "revert" else ""
+        add("run", metavar="RUN", help=f"a run ID, as `reverie runs` lists it{more}")
     if name == "revert":
         add("--path", action="append", metavar="P", help="only this file of the run; repeatable")
         add(
@@ -259,6 +262,11 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         add("--adopt", metavar="ID", help="this home was moved here: assign the history and runs of ID to it")
     if name == "runs":
         add("--limit", type=_count, metavar="N", help="at most N runs")
+    if name == "changes":
+        add("--limit", type=_count, default=20, metavar="N", help="at most N changes (default: 20)")
+        add("--by", metavar="NAME", help="only changes by this program or actor, such as claude-code or user")
+    if name == "mcp":
+        _add_mcp(command)
     if name == "search":
         add(
             "query",
@@ -280,6 +288,29 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             help="rank results of this workspace first",
         )
         add("--limit", type=_count, metavar="N", help="at most N results (default: 50)")
+
+
+def _add_mcp(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add(
+        "--allow-writes",
+        action="append",
+        choices=("workspace", "project", "global"),
+        metavar="SCOPE",
+        help="let clients change workspace, project or global memory; repeatable (default: read-only)",
+    )
+    add(
+        "--http",
+        type=_count,
+        metavar="PORT",
+        help="serve over HTTP on this port of the loopback interface, with the token in REVERIE_MCP_TOKEN; "
+        "default: standard input and output",
+    )
+    add(
+        "--print-config",
+        choices=("claude", "codex", "vscode", "cursor", "gemini"),
+        help="print what to add to the configuration of this client, and exit",
+    )
 
 
 def _add_failures(command: argparse.ArgumentParser) -> None:
@@ -445,8 +476,9 @@ def _patience(session: Invocation) -> AbstractContextManager[None]:
     It does nothing for the window, which has its own check, nor for commands that must be fast or use no
     home.
     """
-    # An agent's runner waits for `failures`, which has no time for that. An engine has no homes of its own.
-    if session.arguments.command in (None, "failures", "engine"):
+    # An agent's runner waits for `failures`, which has no time for that. An engine has no homes of its own,
+    # nor has the memory server, which is a client of an engine.
+    if session.arguments.command in (None, "failures", "engine", "mcp"):
         return nullcontext()
 
     named = tuple(session.arguments.home or ())
@@ -505,10 +537,12 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "notes": ("runs", "notes"),
     "extract": ("runs", "extract"),
     "runs": ("runs", "show_runs"),
+    "changes": ("runs", "show_changes"),
     "diff": ("runs", "show_diff"),
     "revert": ("runs", "revert"),
     "watch": ("runs", "watch"),
     "engine": ("main", "engine"),
+    "mcp": ("mcp", "mcp"),
     "doctor": ("reports", "doctor"),
     "context": ("reports", "context"),
     "check": ("reports", "check"),

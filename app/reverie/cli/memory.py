@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.capabilities import StatusLine
-from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import (
     ProjectGap,
     Scope,
@@ -40,15 +39,15 @@ from reverie.cli.main import Invocation
 from reverie.clock import DAY_MS, HOUR_MS, is_time
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.jobs.consolidate.coverage import Status
-from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
+from reverie.memory.commands import COMMANDS, normalise
 from reverie.memory.listing import index_entries, scan_scope
 from reverie.memory.store import MemoryStore
+from reverie.services.agent_commands import run_command
 from reverie.services.container import HomeContainer
 from reverie.services.host import keep_usage
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
-    from reverie.services.memory_index import IndexPlan
     from reverie.services.views import SearchHit
 
 
@@ -182,21 +181,22 @@ class MemoryLines:
         store = self._parts.store(
             context, actor=actor, after_change=self._changed.append, warn=warnings.append
         )
-        answer = self._answer(store, context, request, actor)
+        answer = self._answer(store, request, actor)
         if warnings:
             answer["warnings"] = [*answer.get("warnings", ()), *warnings]
         return answer
 
-    def _answer(
-        self, store: MemoryStore, context: ScopeContext, request: Mapping[str, Any], actor: str
-    ) -> dict[str, Any]:
+    def _answer(self, store: MemoryStore, request: Mapping[str, Any], actor: str) -> dict[str, Any]:
         command = request.get("command")
         if command in COMMANDS:
-            plan = self._plan(context, request)
-            answer = MemoryCommands(store, count_reads=actor == "agent").execute(request)
-            if plan is not None and answer.get("success"):
-                self._follow(context, plan, actor, answer)
-            return answer
+            return run_command(
+                self._parts,
+                store,
+                request,
+                actor=actor,
+                count_reads=actor == "agent",
+                changed=self._changed.append,
+            )
         own = {"read": self._read, "save": self._save, "pin": self._pin, "index": self._index}.get(
             str(command)
         )
@@ -206,39 +206,6 @@ class MemoryLines:
                 f"Unknown command {command!r}.", next_step=f"Use one of: {known}.", reason="usage"
             )
         return own(store, request, actor)
-
-    def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> IndexPlan | None:
-        """Return the edits of the index and of links that the rename in `request` requires.
-
-        They can be applied with `_follow`. None if `request` is another command, or if the agent keeps no
-        index.
-        """
-        fields = normalise(request)
-        old, new = fields.get("old_path"), fields.get("new_path")
-        if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
-            return None
-        from reverie.services.memory_index import IndexService
-
-        try:
-            _path, root, _files = self._parts.store(context, actor="user").resolve(old)
-            if self._parts.home.file_role(root, INDEX) != "index":
-                return None
-            return IndexService(self._parts).plan_renames(context, {old: new})
-        except UserError:
-            return None  # the rename itself reports the problem
-
-    def _follow(self, context: ScopeContext, plan: IndexPlan, actor: str, answer: dict[str, Any]) -> None:
-        """Apply the edits in `plan` after a rename, as changes made by `actor`.
-
-        For each text that could not be updated, a sentence is added to `answer`, the result of the rename.
-        """
-        from reverie.services.memory_index import IndexService
-
-        left = IndexService(self._parts).follow_rename(
-            context, plan, actor=actor, changed=self._changed.append
-        )
-        if left:
-            answer["output"] = " ".join([str(answer.get("output", "")), *left]).strip()
 
     def _context(self, request: Mapping[str, Any]) -> ScopeContext:
         workspace_id = request.get("workspace_id", self._workspace_id)

@@ -12,6 +12,7 @@ Late imports: each command imports its own job. Engines load pydantic and asynci
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import sys
 import threading
@@ -65,10 +66,16 @@ if TYPE_CHECKING:
     from reverie.jobs.extraction.state import ExtractProgress
     from reverie.runs.record import RunResult
     from reverie.services.background import ExtractCandidate
+    from reverie.services.change_log import LoggedChange
     from reverie.services.container import HomeContainer
     from reverie.services.traces import TraceDetail, TraceSummary
 
 log = logging.getLogger("reverie.engine")
+
+_ID_CHARS = 12
+_FILES = 3
+_CHANGE = re.compile(r"[0-9a-f]{7,40}")
+"""Matches the id of a change set, or its beginning; the id of a run contains a hyphen."""
 
 
 def sweep(session: Invocation) -> int:
@@ -248,6 +255,46 @@ def show_runs(session: Invocation) -> int:
     return DONE
 
 
+def show_changes(session: Invocation) -> int:
+    """Print the change sets of a home, newest first; return the exit code.
+
+    A change set is one commit of the history: by a person, an agent, a run or a program.
+    """
+    log, arguments = the_workbench(session, the_home(session)).change_log, session.arguments
+    found: list[LoggedChange] = []
+    page = log.page()
+    while True:
+        found += [each for each in page.changes if arguments.by in (None, each.actor)]
+        if page.next is None or len(found) >= arguments.limit:
+            break
+        page = log.page(page.next)
+    found = found[: arguments.limit]
+    if session.as_json:
+        print_json(
+            [
+                {
+                    **columns(each, "id at=at_ms actor run_id added removed"),
+                    "files": [columns(file, "path verb") for file in each.files],
+                }
+                for each in found
+            ]
+        )
+    elif not found:
+        print_text("There are no changes yet.")
+    else:
+        print_table(
+            (
+                each.id[:_ID_CHARS],
+                answers.local_time(each.at_ms),
+                printable(each.actor),
+                printable(", ".join(f"{file.verb} {file.path}" for file in each.files[:_FILES]))
+                + (f" and {each.count - _FILES:,} more" if each.count > _FILES else ""),
+            )
+            for each in found
+        )
+    return DONE
+
+
 def show_diff(session: Invocation) -> int:
     """Print the changes that a run made, or would have made (a dry run); return the exit code."""
     shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
@@ -299,6 +346,8 @@ def revert(session: Invocation) -> int:
             choices=tuple(paths),
             next_step="Give --hunk together with exactly one --path.",
         )
+    if _CHANGE.fullmatch(arguments.run):
+        return _revert_change(session, parts)
     by_hand = the_workbench(session, parts).by_hand
     result, too, session.lost = by_hand.revert(arguments.run, tuple(paths), tuple(hunks))
     summary = result.summary
@@ -320,6 +369,22 @@ def revert(session: Invocation) -> int:
     if result.conflicts:
         answers.trouble(result.summary)
         return FAILED
+    return DONE
+
+
+def _revert_change(session: Invocation, parts: HomeContainer) -> int:
+    """Undo the change set that the command names; return the exit code."""
+    if session.arguments.path:
+        raise Ambiguous("--path and --hunk choose a part of a run.", choices=(), next_step="Leave them out.")
+    log = the_workbench(session, parts).change_log
+    change = log.find(session.arguments.run)
+    undo = log.take_back(change)
+    summary = " ".join((f"Undid the change by {change.actor}.", undo.warning)).strip()
+    if session.as_json:
+        restored = [file.path for file in change.files]
+        print_json({"reverted": change.id, "summary": summary, "restored": restored, "reason": ""})
+    else:
+        print_text(printable(summary))
     return DONE
 
 

@@ -18,7 +18,7 @@ from reverie.context.codex import codex_context
 from reverie.context.facts import SCOPES, ContextFacts
 from reverie.context.loki import loki_context
 from reverie.context.mux import mux_context
-from reverie.context.view import ContextView, load_states
+from reverie.context.view import PARTS, ContextView, load_states
 from reverie.memory.paths import memory_path
 from reverie.values import replace
 
@@ -44,6 +44,11 @@ def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = No
     """
     recipe = RECIPES.get(facts.agent)
     return ContextView(facts.agent, at, (), 0, 0) if recipe is None else recipe(facts, at, drafts or {})
+
+
+def texts(facts: ContextFacts, at: int) -> tuple[tuple[str, str], ...]:
+    """Return title and text of each part of the context that a session started at `at` (UTC ms) loads."""
+    return tuple((PARTS[part.key], part.text) for part in assemble(facts, at).parts if part.text)
 
 
 def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:

@@ -207,8 +207,8 @@ class HomeEngine(Workbench, HomeCalls):
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
         """Send changes of the home to the client from now on; for `context` see `HomeCalls.watch_for`."""
-        if self._workers is not None:
-            self._workers.warm_up()  # a client that watches may well start a run
+        if self._workers is not None and context is not None:
+            self._workers.warm_up()  # a client that shows memories may well start a run
         return self._watch.add(client, context)
 
     def watch_state(self) -> WatchState | None:
@@ -392,6 +392,19 @@ class HomeEngine(Workbench, HomeCalls):
         now = self.parts.clock()
         with self._gathering:
             return loaded(self._gather(context, (now,), client), now)
+
+    def loaded_texts(
+        self, context: ScopeContext, *, client: ClientConnection = NOBODY
+    ) -> tuple[tuple[str, str], ...]:
+        """Return title and text of each part of the context that the agent would load if it started now.
+
+        Empty for an agent whose context is unknown. This does not mark anything as seen.
+        """
+        from reverie.context.recipes import texts  # late, as above
+
+        now = self.parts.clock()
+        with self._gathering:
+            return texts(self._gather(context, (now,), client), now)
 
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection

@@ -30,6 +30,8 @@ _ALIASES = {
 }
 _TEXT_FIELDS = ("path", "file_text", "old_str", "new_str", "insert_text", "old_path", "new_path")
 _NUMBER_FIELDS = {"insert_line": 0, "offset": 1, "limit": 1}
+_MOST_LINES = 1 << 53
+"""No file has as many lines; larger numbers cannot be sent to the engine."""
 
 
 def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,8 +264,9 @@ def _whole_number(name: str, value: Any, least: int) -> int:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if isinstance(value, float) and value.is_integer():
         value, whole = int(value), True
-    if not whole or value < least:
+    if not whole or not least <= value < _MOST_LINES:
         raise StoreError(
-            f"{name} must be a whole number of at least {least}.", next_step="Repeat the command."
+            f"{name} must be a whole number of at least {least}, and that of a possible line.",
+            next_step="Repeat the command.",
         )
     return int(value)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 if TYPE_CHECKING:
     from reverie.services.activity import ActivityService
+    from reverie.services.agent_commands import AgentCommands
     from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.change_log import ChangeLogService
     from reverie.services.claims import ClaimService
@@ -280,6 +281,13 @@ class HomeServices:
         from reverie.services import command_views as module
 
         return module.CommandViews
+
+    @service_made_by(lambda home, kind: kind(home.parts, home.view))
+    def agent_commands() -> type[AgentCommands]:
+        """Return the class of the service that carries out memory commands which other programs send."""
+        from reverie.services import agent_commands as module
+
+        return module.AgentCommands
 
     @service
     def by_hand() -> type[RunsByHand]:

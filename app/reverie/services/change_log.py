@@ -172,6 +172,19 @@ class ChangeLogService:
         changes = tuple(replace(change, place=own[change.id]) for change in changes)
         return ChangeLogPage(changes, log.next, log.head)
 
+    def find(self, beginning: str) -> LoggedChange:
+        """Return the newest change set with an id that starts with `beginning`.
+
+        Raises `StoreError` if there is none.
+        """
+        named = (each.id for each in self._history.commits() if each.id.startswith(beginning))
+        found = self._of_memories(self._history.steps([each for each in (next(named, ""),) if each]))
+        if not beginning or not found:
+            raise StoreError(
+                f"There is no change {beginning}.", next_step="List them with `reverie changes`."
+            )
+        return found[0]
+
     def _of_memories(self, commits: Sequence[CommitSteps]) -> tuple[LoggedChange, ...]:
         return self._logged(commits, lambda _number, place: not is_of_companions(place.key))
 

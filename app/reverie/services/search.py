@@ -447,6 +447,9 @@ class SearchService:
                 own = {id_ for id_, actor in ours.items() if actor.startswith(query.by)}
                 only = own if only is None else only & own
         roots, beside = self._of_projects(index, query.projects, shelves) if query.projects else (None, ())
+        if place is not None and place.only:
+            within = {(home_id, key) for home_id, _shelf in shelves for key in place.only}
+            roots, beside = within if roots is None else roots & within, ()
         return SearchLimits(
             tuple(home_id for home_id, _shelf in shelves),
             time.time_ns(),

@@ -689,6 +689,8 @@ class SearchPlace(Struct, frozen=True):
     project_path: str | None = None
     """A project, or a directory in one."""
     workspace_id: str | None = None
+    only: tuple[str, ...] = ()
+    """The keys of the roots (`ScopeRoot.key`) whose notes are found; empty: those of all roots."""
 
 
 class SearchHit(Struct, frozen=True):
