@@ -875,6 +875,13 @@
     </message>
 </context>
 <context>
+    <name>Edits</name>
+    <message>
+        <source>The memory was not duplicated.</source>
+        <translation>Die Notiz wurde nicht dupliziert.</translation>
+    </message>
+</context>
+<context>
     <name>EntryList</name>
     <message>
         <source>Memories, loaded and not loaded</source>
@@ -1405,8 +1412,16 @@
         <translation>{what} nach {folder} verschoben</translation>
     </message>
     <message>
+        <source>No file manager answered.</source>
+        <translation>Kein Dateimanager hat geantwortet.</translation>
+    </message>
+    <message>
         <source>Nothing was moved. {reason}</source>
         <translation>Nichts wurde verschoben. {reason}</translation>
+    </message>
+    <message>
+        <source>Open {path} yourself.</source>
+        <translation>Öffnen Sie {path} selbst.</translation>
     </message>
     <message>
         <source>Pinned {what}</source>
@@ -1423,6 +1438,10 @@
     <message>
         <source>Renamed {old} to {new}</source>
         <translation>{old} in {new} umbenannt</translation>
+    </message>
+    <message>
+        <source>The folder could not be opened.</source>
+        <translation>Der Ordner konnte nicht geöffnet werden.</translation>
     </message>
     <message>
         <source>This scope is not available.</source>
@@ -5410,8 +5429,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Pfad kopieren</translation>
     </message>
     <message>
+        <source>Copy file pat&amp;h</source>
+        <translation>&amp;Dateipfad kopieren</translation>
+    </message>
+    <message>
         <source>Copy the memory path</source>
         <translation>Den Pfad der Notiz kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the path of the file on disk</source>
+        <translation>Den Pfad der Datei auf der Festplatte kopieren</translation>
     </message>
     <message>
         <source>Correct or remove the value in that file: Reverie never writes it.</source>
@@ -5428,6 +5455,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>Create %n memories</source>
         <translation><numerusform>%n Erinnerung anlegen</numerusform><numerusform>%n Erinnerungen anlegen</numerusform></translation>
+    </message>
+    <message>
+        <source>Create a copy of the selected memory beside it</source>
+        <translation>Neben der ausgewählten Notiz eine Kopie anlegen</translation>
     </message>
     <message>
         <source>Create a memory</source>
@@ -5508,6 +5539,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Double the daily budget of this home</source>
         <translation>Budget dieses Homes verdoppeln</translation>
+    </message>
+    <message>
+        <source>Duplic&amp;ate</source>
+        <translation>D&amp;uplizieren</translation>
     </message>
     <message>
         <source>Duplicates</source>
@@ -6298,6 +6333,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Wegwerfkopie des Demo-Homes öffnen</translation>
     </message>
     <message>
+        <source>Open the folder of the selected file in the file manager</source>
+        <translation>Den Ordner der ausgewählten Datei im Dateimanager öffnen</translation>
+    </message>
+    <message>
         <source>Open the home directory of an agent</source>
         <translation>Das Verzeichnis öffnen, in dem ein Agent seine Notizen hat</translation>
     </message>
@@ -6642,6 +6681,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Geheimnisse, unsichtbare Zeichen, Anweisungen und beschädigter Text</translation>
     </message>
     <message>
+        <source>Select a file on this machine first.</source>
+        <translation>Wählen Sie zuerst eine Datei auf diesem Rechner aus.</translation>
+    </message>
+    <message>
         <source>Select a memory first.</source>
         <translation>Zuerst eine Notiz auswählen.</translation>
     </message>
@@ -6736,6 +6779,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show exactly what the agent loads now, and why each memory is included or not</source>
         <translation>Genau das, was der Agent jetzt lädt, und warum jede Notiz dabei ist oder nicht</translation>
+    </message>
+    <message>
+        <source>Show in file mana&amp;ger</source>
+        <translation>Im Datei&amp;manager zeigen</translation>
     </message>
     <message>
         <source>Show line &amp;numbers</source>

@@ -21,6 +21,7 @@ from reverie.ui.app import make_application
 from reverie.ui.icons import Icons
 from reverie.ui.session_store import SessionStore
 from reverie.ui.startup_options import StartupOptions
+from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.skipif(bool(ssh_machine.missing()), reason=ssh_machine.missing())
@@ -92,6 +93,9 @@ def test_a_memory_there_is_read_edited_and_in_conflict(
     path = "/memories/project/typed.md"
     driver.until(lambda: driver.tab.model.file_at(path) is not None)
     driver.open(path)
+    assert isinstance(driver.tab.tree.current_data(), FileData)
+    assert not driver.window.actions_["memory.reveal"].isEnabled(), "no file manager here shows that disk"
+    assert driver.window.actions_["memory.copy-file-path"].isEnabled()
     driver.pane.text.appendPlainText("Typed here.")
     driver.tab.editor.save()
     driver.until(lambda: file.read_text().endswith("Typed here."))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from ui_windows import SEVERAL, Driver, Windows
@@ -219,3 +220,52 @@ def test_a_new_name_without_an_ending_keeps_the_old_one(windows: Windows, home: 
     # Another ending is a person's own choice, and a folder has none.
     assert model.with_ending("/memories/global/checks.md", "checks.txt") == "checks.txt"
     assert model.with_ending("/memories/project/v1.2", "v2") == "v2"
+
+
+def test_a_duplicate_has_the_same_bytes_and_the_next_free_name(windows: Windows, home: Path) -> None:
+    text = b"\xef\xbb\xbf---\r\nname: x\r\n---\r\n{title} {{date}}\r\n"
+    (home / "memory/global/note.md").write_bytes(text)
+    driver = windows.open(home)
+    driver.until(lambda: "note.md" in driver.paths(Scope.GLOBAL))
+    for name in ("note 2.md", "note 3.md"):
+        select(driver, f"{G}/note.md")
+        driver.do("memory.duplicate")
+        driver.until(lambda name=name: name in driver.paths(Scope.GLOBAL))
+        driver.settle()
+        assert (home / "memory/global" / name).read_bytes() == text
+    assert (home / "memory/global/note.md").read_bytes() == text
+
+
+def test_a_memory_that_cannot_be_read_is_not_duplicated_and_says_why(windows: Windows, home: Path) -> None:
+    (home / "memory/global/note.md").write_bytes(b"caf\xe9\n")
+    driver = windows.open(home)
+    driver.until(lambda: "note.md" in driver.paths(Scope.GLOBAL))
+    select(driver, f"{G}/note.md")
+    driver.do("memory.duplicate")
+    driver.until(lambda: "was not duplicated" in driver.tab.hand._undo_bar.text)
+    assert "UTF-8" in driver.tab.hand._undo_bar.text
+    assert not (home / "memory/global/note 2.md").exists()
+
+
+def test_the_place_on_disk_is_copied_and_shown(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    (home / "memory/global/folder").mkdir()
+    (home / "memory/global/folder/note.md").write_text("Words.\n")
+    driver.until(lambda: "folder/note.md" in driver.paths(Scope.GLOBAL))
+    shown: list[str] = []
+    answers = [True, True, False]
+    monkeypatch.setattr(
+        edits.QDesktopServices, "openUrl", lambda url: (shown.append(url.toLocalFile()), answers.pop(0))[1]
+    )
+    select(driver, f"{G}/folder/note.md")
+    driver.do("memory.copy-file-path")
+    assert QGuiApplication.clipboard().text() == str(home / "memory/global/folder/note.md")
+    driver.do("memory.reveal")
+    select(driver, f"{G}/folder")
+    driver.do("memory.reveal")
+    assert shown == [str(home / "memory/global/folder")] * 2
+    driver.do("memory.reveal")
+    assert "could not be opened" in driver.tab.hand._undo_bar.text
+    assert str(home / "memory/global/folder") in driver.tab.hand._undo_bar.text

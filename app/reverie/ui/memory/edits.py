@@ -12,23 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QObject, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
-from reverie.memory.moves import MovePlan, numbered, plan_moves
+from reverie.memory.moves import MovePlan, free_path, numbered, plan_moves
 from reverie.memory.paths import ROOT
 from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
-from reverie.ui.jobs import Work
+from reverie.ui.jobs import JobControl, Work
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.tree.memory_tree import SCOPES, FileData, FolderData, parse_shown, path_of
+from reverie.ui.tree.memory_tree import SCOPES, CompanionData, FileData, FolderData, parse_shown, path_of
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.messages import MessageBar, Tone
 from reverie.values import Struct, replace
@@ -123,6 +124,21 @@ class Edits(QObject):
             ask(workbench.create, context, path, asked.template, asked.description),
             done,
         )
+
+    def duplicate(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
+        """Create a memory with the text of the memory at `path`; emits `created` or `failed`."""
+        workbench = session.workbench
+
+        async def work(_control: JobControl) -> FileText:
+            found = await ask(workbench.read, context, path)
+            if found.read_only:
+                raise UserError(self.tr("The memory was not duplicated."), cause=found.read_only)
+            return await ask(workbench.save, context, new_path, found.content, None)
+
+        def done(_found: FileText) -> None:
+            self.created.emit(session, context, new_path)
+
+        self._submit(session, "duplicate a memory", work, done)
 
     def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
         """Read the templates for new memories, and pass them to `done`."""
@@ -542,6 +558,50 @@ class HandControl(QObject):
         paths = [path for data in self._tree.selected_rows() if (path := path_of(data))]
         if paths:
             QGuiApplication.clipboard().setText("\n".join(paths))
+
+    def copy_file_path(self) -> None:
+        """Copy the paths on disk of the selected files and folders to the clipboard, one per line."""
+        paths = self._paths_on_disk()
+        if paths:
+            QGuiApplication.clipboard().setText("\n".join(map(str, paths)))
+
+    @property
+    def is_on_this_machine(self) -> bool:
+        """Whether the first selected row is a file or folder on this machine, not on another one."""
+        place = self._place_now()
+        return place is not None and place[0].is_here and bool(self._paths_on_disk())
+
+    def show_in_file_manager(self) -> None:
+        """Open the selected folder, or the folder of the selected file, in the system's file manager."""
+        for path in self._paths_on_disk()[:1]:
+            directory = path if isinstance(self._tree.current_data(), FolderData) else path.parent
+            if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(directory))):
+                error = UserError(
+                    self.tr("The folder could not be opened."),
+                    cause=self.tr("No file manager answered."),
+                    next_step=self.tr("Open {path} yourself.").format(path=visible(str(directory))),
+                )
+                self._undo_bar.say_error(error)
+
+    def _paths_on_disk(self) -> list[Path]:
+        """Return the paths on disk of the selected memories, folders and companions."""
+        place, paths = self._place_now(), []
+        for data in self._tree.selected_rows() if place is not None else ():
+            if isinstance(data, CompanionData):
+                paths.append(data.companion.path)
+            elif place is not None and isinstance(data, FileData | FolderData):
+                root = place[1].view.scopes[data.scope].root
+                rel = data.file.rel if isinstance(data, FileData) else data.rel
+                paths += [root.directory / rel] if root is not None else []
+        return paths
+
+    def duplicate(self) -> None:
+        """Create a copy of the selected memory beside it, and select the copy."""
+        place, data = self._place_now(), self._tree.current_data()
+        if place is None or not isinstance(data, FileData):
+            return
+        session, update = place
+        self.edits.duplicate(session, update.context, data.path, free_path(data.path, self._model.is_taken))
 
     # Selection
 

@@ -906,6 +906,7 @@ class MemoryTab(QWidget):
             file=isinstance(data, FileData) and self.tree.isEnabled(),
             folder=isinstance(data, FolderData) and self.tree.isEnabled(),
             companion=isinstance(data, CompanionData),
+            on_disk=shown and self.hand.is_on_this_machine,
             pinned=isinstance(data, FileData) and data.file.usage.pinned,
             open_file=file is not None,
             writable=file is not None and not file.read_only and not file.saving,

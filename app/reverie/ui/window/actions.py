@@ -38,6 +38,8 @@ class ActionState(Struct, frozen=True):
     file: bool = False
     folder: bool = False
     companion: bool = False
+    on_disk: bool = False
+    """True if the selected row is a file or folder on this machine."""
     pinned: bool = False
     open_file: bool = False
     writable: bool = False
@@ -208,8 +210,16 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.undo, where="tree"),
     ActionSpec("memory.redo", "memory", _("Red&o last change"), "tab.edits.redo", ("Ctrl+Shift+Z", "Ctrl+Y"),
                "", _("Redo the last undone change"), lambda now: now.redo, where="tree"),
+    ActionSpec("memory.duplicate", "memory", _("Duplic&ate"), "tab.hand.duplicate", (), "",
+               _("Create a copy of the selected memory beside it"), lambda now: now.file),
     ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.hand.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
+    ActionSpec("memory.copy-file-path", "memory", _("Copy file pat&h"), "tab.hand.copy_file_path", (), "",
+               _("Copy the path of the file on disk"),
+               lambda now: now.file or now.folder or now.companion),
+    ActionSpec("memory.reveal", "memory", _("Show in file mana&ger"), "tab.hand.show_in_file_manager", (), "",
+               _("Open the folder of the selected file in the file manager"),
+               lambda now: now.on_disk),
     ActionSpec("memory.history", "memory", _("&History"), "lazy_tabs.show_history", ("Ctrl+H",), "runs",
                _("Show who changed the memory, when and how, and restore earlier versions"),
                lambda now: now.context),
@@ -338,9 +348,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
 
 PICKER_MENU = ("home.close", "home.open")
 TREE_MENU = (
-    "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.move", "memory.delete",
-    "memory.copy-path",
-    "memory.history",
+    "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.move", "memory.duplicate",
+    "memory.delete", "memory.copy-path", "memory.copy-file-path", "memory.reveal", "memory.history",
 )  # fmt: skip
 CONSOLIDATE_MENU = (
     "dream.preview",
