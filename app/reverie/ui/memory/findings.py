@@ -349,6 +349,7 @@ class IndexPanel(_FoldingList):
         head.addWidget(self.summary, 1)
         column(self, head, self.body, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
         self._fold(True)
+        self._on_row()  # the button has a name before it is shown, too
 
     @property
     def look(self) -> IndexCheck | None:
