@@ -53,21 +53,21 @@ K = TypeVar("K")
 
 
 class MergeCard(Struct, frozen=True):
-    """A difference that a person decides."""
+    """A difference between the two sides of a merge that a person has to decide."""
 
     kind: CardKind
     about: str
     """The target of the index entry, or the key of the front matter; empty for the whole note."""
     ours: bytes | None
-    """The local side: the note, the entry or the value. None: deleted, or it has none."""
+    """The note, the entry or the value on the local side; None if there is none."""
     theirs: bytes | None
-    """The other side."""
+    """The same on the other side."""
 
 
 class NoteMerge(Struct, frozen=True):
-    """The result of a merge: the contents of the store and of the shared copy, equal without a card.
+    """The result of a merge: the contents to write to the store and to the shared copy.
 
-    None: the note does not exist.
+    They are equal if there are no cards. A content of None means that the note does not exist.
     """
 
     local: bytes | None
@@ -140,7 +140,10 @@ def _merged_texts(
     is_index: bool,
     exists: Callable[[str], bool],
 ) -> NoteMerge | None:
-    """Merge three texts; return None if a person must decide about the whole note."""
+    """Merge three texts; return None if a person must decide about the whole note.
+
+    For the arguments see `merge_note`.
+    """
     texts = [text_of(content) for content in (base or b"", ours, theirs)]
     decoded = [text for text in texts if text is not None]
     if len(decoded) < 3 or any("\r" in text.replace("\r\n", "") for text in decoded):
@@ -218,9 +221,9 @@ _KeyPath = tuple[str, ...]
 
 
 def _keys(head: Sequence[str]) -> dict[_KeyPath, str] | None:
-    """Return the lines of each key of the front matter, and of the keys of its mappings.
+    """Return the lines of each key in the front matter `head`, and of the keys of its mappings.
 
-    None if it has anything else, such as comments or a key twice.
+    None if the front matter has anything else, such as comments, or the same key twice.
     """
     groups: list[tuple[str, list[str]]] = []
     for line in head[1:-1]:
@@ -246,7 +249,12 @@ def _keys(head: Sequence[str]) -> dict[_KeyPath, str] | None:
 def _three_way(
     kind: CardKind, about: str, base: str | None, ours: str | None, theirs: str | None
 ) -> tuple[tuple[str, str] | None, list[MergeCard]]:
-    """Merge one value; return those for the store and the shared copy (None: no value), and the cards."""
+    """Return the (local, shared) versions of one value after its merge, and the cards, at most one.
+
+    None as a value, and None in place of the versions, mean that there is no value. If a person has to
+    decide, there is a card, and each side keeps its own value; a side without one gets the other's. `kind`
+    and `about`: the fields of the card.
+    """
     if ours == theirs or theirs == base:
         return (None if ours is None else (ours, ours)), []
     if ours == base:
@@ -257,9 +265,10 @@ def _three_way(
 
 
 def _placed(frame: Sequence[K], others: Sequence[K]) -> list[K]:
-    """Return `frame` with what only `others` has, each behind the one that it follows there.
+    """Return the items of `frame` in their order, with the items that only `others` has inserted among them.
 
-    What follows nothing there comes first.
+    Each of these is inserted behind the item that precedes it in `others`, or at the beginning if it is the
+    first there.
     """
     placed, there = list(frame), set(frame)
     after: K | None = None
@@ -274,8 +283,8 @@ def _placed(frame: Sequence[K], others: Sequence[K]) -> list[K]:
 def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
     """Merge three texts line by line; return None if both sides changed the same lines.
 
-    Where both sides only added lines, those of `ours` that `theirs` has not added, too, come first, then
-    those of `theirs`.
+    Where both sides only added lines, the lines of `ours` come first, then those of `theirs`; parts that
+    both added occur once.
     """
     merged: list[str] = []
     at = 0
@@ -306,9 +315,10 @@ def _cut(lines: Sequence[str], region: Region) -> list[str]:
 
 
 def _both(mine: list[str], others: list[str], added_there: Counter[str]) -> list[str] | None:
-    """Return the lines that both sides added at one place: what only `mine` has, then `others`.
+    """Return the lines for a place at which both sides added lines: those of `mine`, then those of `others`.
 
-    Equal beginnings stand once, before both. None if both added a row of a table with the same first cell.
+    Parts of `mine` that the other side has added anywhere (`added_there`) are left out, and a common
+    beginning occurs once. None if both sides added a row of a table with the same first cell.
     """
     same = takewhile(lambda pair: pair[0] == pair[1], zip(_units(mine), _units(others), strict=False))
     first = sum(unit.count("\n") for unit, _other in same)
@@ -326,7 +336,10 @@ def _is_prose(line: str) -> bool:
 
 
 def _first_cells(lines: Sequence[str]) -> set[str]:
-    """Return the first cells of the rows of tables, except empty ones and rules."""
+    """Return the first cells of the rows of tables in `lines`.
+
+    Empty cells, and the lines of dashes below the heads of tables, are left out.
+    """
     cells = (row[1].strip() for line in lines if (row := _ROW.match(line)))
     return {cell for cell in cells if not _RULE.fullmatch(cell or " ")}
 
@@ -347,10 +360,10 @@ def _added_parts(base: Sequence[str], lines: Sequence[str]) -> Counter[str]:
 
 
 def _units(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the parts of a text that have a meaning of their own.
+    """Yield the parts of a text that a merge keeps or leaves out as a whole.
 
-    These are a code block, a list item with its further lines, a heading, a blank line, a row of a table, and
-    a paragraph.
+    These are a code block, a list item with its further lines, a heading, a blank line, a row of a table,
+    and a paragraph.
     """
     unit, fence = "", ""
     for line in lines:
@@ -378,10 +391,10 @@ def _units(lines: Sequence[str]) -> Iterator[str]:
 def _keeps_promises(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], merged: Sequence[str]
 ) -> bool:
-    """Return whether `merged` has every line as often as the changes of both sides allow.
+    """Return whether `merged` has lost no line, and repeats none, in view of the changes of both sides.
 
-    At least: what neither side deleted, and what one of them added. At most: the same, if both added a line
-    each.
+    The smallest number of times that a line must occur is its number in `base`, less the larger deletion,
+    plus the larger addition. The largest number is reached if the additions of both sides are counted.
     """
     before, mine, other, after = (Counter(map(str.strip, lines)) for lines in (base, ours, theirs, merged))
     for line in before.keys() | mine.keys() | other.keys() | after.keys():
@@ -398,10 +411,11 @@ def _keeps_promises(
 def _merged_index(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], exists: Callable[[str], bool]
 ) -> _Pieces | None:
-    """Merge an index entry by entry; return None if it is none, or if both sides changed other lines.
+    """Merge an index entry by entry; return None if that is impossible.
 
-    The order of `ours` stays. A new entry of `theirs` follows the entry that it follows there, and is left
-    out if `exists` is False for its target.
+    It is if a text is not an index, or if both sides changed lines that are not entries. The order of `ours`
+    stays. A new entry of `theirs` is put behind the entry that precedes it there, and is left out if
+    `exists` is False for its target.
     """
     sides = [_entries(lines) for lines in (base, ours, theirs)]
     if any(each is None for each in sides):

@@ -93,7 +93,7 @@ def open_conflicts(base: str, mine: str, theirs: str) -> tuple[MergeConflict, ..
 
 
 def settled(base: str, mine: str, theirs: str) -> str:
-    """Return `base` with the lines of `theirs` in each place where `mine` has become equal to them.
+    """Return `base` with the lines of `theirs` in each place where `mine` has become equal to `theirs`.
 
     `base` is the `Merged.rebased` of the merge. These places are then no longer conflicts.
     """

@@ -193,7 +193,7 @@ class ProjectCache:
         self._saved_at = -_SAVE_EVERY_S
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return the known working directories that the directory `name` in `projects/` stands for.
+        """Return the known working directories whose sessions are in the directory `name` in `projects/`.
 
         Several working directories may share one name.
         """
