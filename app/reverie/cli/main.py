@@ -169,7 +169,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _add_options(command: argparse.ArgumentParser, name: str) -> None:
-    """Add the options to a parser that only the command `name` has."""
+    """Add the options of the command `name` to its parser, without those that all commands have."""
     add = command.add_argument
     if name in _WITH_CONTEXT:
         _add_context(command, suppress=True)

@@ -104,9 +104,10 @@ class MemoryLines:
     ) -> None:
         """Set the home, and the context for lines that name none.
 
-        `clock` must be the clock of `parts`; each line can set it. `workspace_id` and `project` are that
-        context. `warn` gets a sentence if the changes could not be recorded in the history, which happens
-        after all results were returned.
+        `clock` must be the clock of `parts`; each line can set it. `workspace_id` and `project` name that
+        context. None: it has no workspace; its project is that of the workspace, if there is one. `warn` gets
+        a sentence if the changes could not be recorded in the history; this is noticed only after all results
+        were returned.
         """
         self._parts = parts
         self._clock = clock

@@ -94,7 +94,11 @@ def _store_row(row: ProjectRow, at: int) -> tuple[str, ...]:
 
 
 def _lines(row: ProjectRow) -> Iterator[str]:
-    """Yield the lines below the stores of a project: other stores of an agent, and questions."""
+    """Yield the lines below the stores of a project: merges that are possible, and questions for the user.
+
+    If an agent has several stores of the project, they can be merged. A question is whether another project
+    is the same one.
+    """
     for agent, home in dict.fromkeys((each.agent, each.home) for each in row.stores):
         _first, *others = sorted(
             (each for each in row.stores if each.home == home), key=lambda one: (not one.current, -one.notes)

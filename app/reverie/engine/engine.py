@@ -317,7 +317,7 @@ class HomeEngine(Workbench, HomeCalls):
         dirty: Collection[Path] | None = None,
         client: ClientConnection = NOBODY,
     ) -> TreesUpdate:
-        """Return the three trees of memories of a context, one for each scope, or what has changed in them.
+        """Return the three trees of memories of a context, one for each scope, or only their differences.
 
         `known`: the serial of the trees that the client already has; if they are the latest ones that it got,
         only the differences are returned. `dirty`: the changed paths; if given, only these are read again,

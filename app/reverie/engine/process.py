@@ -113,7 +113,7 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
     In this process, returns the exit code once clients can connect (0), or once the engine has failed (1).
     For the arguments see `serve`. The process is detached so that the engine continues for other clients
-    after this process has ended. This process also need not reap a child process that has ended.
+    after this process has ended, and so that this process need not reap the process of the engine.
     """
     answer, telling = os.pipe()
     if os.fork():

@@ -139,10 +139,10 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
 
 
 def no_end(outcome: str, max_steps: int, otherwise: str = "The model did not finish.") -> ModelRunFailed:
-    """Return the error for a run of the agent loop that `outcome` ended with neither a result nor an error.
+    """Return the error for a run of the agent loop that has neither a result nor an error of its own.
 
-    `max_steps`: the limit of steps, for the message; `otherwise`: the title of the error unless the step
-    limit or the output limit was reached.
+    `outcome`: the outcome of the loop, such as "step-limit". `max_steps`: the limit of steps, for the
+    message. `otherwise`: the title of the error if neither that limit nor the output limit was reached.
     """
     why = {
         "step-limit": f"The model did not finish within {max_steps} steps.",

@@ -201,10 +201,11 @@ def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: in
 
 
 def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
-    """Return the end of the value of the member that begins at `start`; all are offsets in bytes.
+    """Return the offset at which the value of a member ends.
 
-    `last`: whether it is the last member of its container. `end` is the end of the member; the comma before
-    it, or for the last member the closing bracket of the container, is not part of the value.
+    `start`: the offset of the value in the document. `end`: an offset after the value; between them is only
+    white space and a comma or, after the last member (`last`), the closing bracket of the container. All
+    offsets are in bytes.
     """
     begin = max(start, end - 256)
     tail = source.read(begin, end).rstrip()
@@ -278,8 +279,9 @@ def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
 def places_of(
     source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
 ) -> tuple[DocumentHit, ...]:
-    """Return the matches of the text `needle` in names and values, in the order of the document.
+    """Return the matches of the text `needle` in names and values below `root`, in their order.
 
+    At most one match per value, and at most `MOST_HITS`; empty if `needle` is empty. `source`: the document.
     `check` is called for each chunk and may raise to stop.
     """
     if not needle:

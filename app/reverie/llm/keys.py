@@ -212,8 +212,9 @@ def find_key(
 ) -> tuple[str | None, KeySource]:
     """Return the key of a provider (None if there is none) and the source of the key.
 
-    `names` are its environment variables, in the order in which they are tried. `needed`: whether the
-    provider requires a key, so that a missing one is reported.
+    `names` are its environment variables, in the order in which they are tried, before `keys`. `needed`: the
+    provider requires a key; without one, the source is then "missing" or the problem of the keyring,
+    otherwise "none needed".
     """
     for name in names:
         key = env.get(name, "").strip()

@@ -173,7 +173,7 @@ def facts_of(document: Mapping[str, Any]) -> TraceFacts:
 
 
 def whole(value: Any) -> int | None:
-    """Return a finite number as an integer; None for anything else."""
+    """Return a finite number as an integer, without its fraction; None for anything else, also a bool."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)

@@ -128,7 +128,12 @@ def _small(source: JsonSource) -> Dump:
 
 
 class _Reading(Struct):
-    """A decoder of parts of a large document, with one limit for all parts together."""
+    """A decoder of parts of a large document, with one limit for all parts together.
+
+    `text_bytes`: the number of bytes after which a single text is cut. `skip`: the names of members that are
+    left out. `left`: the number of bytes that may still be decoded. `damage`: the reason why a part could
+    not be decoded; empty if there is none. `shortened`: whether anything was cut or left out.
+    """
 
     source: JsonSource
     text_bytes: int

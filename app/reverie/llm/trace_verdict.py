@@ -107,8 +107,8 @@ def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdi
     """Return the verdict on a trace: whether the run wrote something, and otherwise the reason why not.
 
     These are checked in order: did the run exceed the time limit, was it cancelled, did it reach its goal,
-    did the service fail, did a tool refuse, was no tool called. Of several attempts, the one with the cause
-    counts: for example the first attempt, with a failed write, if the second attempt only answered in prose.
+    did the service fail, did a tool refuse, was no tool called. The first that applies to any attempt is the
+    reason: for example a failed write in the first attempt, if the second one only answered in prose.
     `damage` is the reader's sentence about a damaged dump, empty for an intact one; `lost`: whether parts of
     the dump are missing.
     """

@@ -238,7 +238,10 @@ def retry_after(value: str | None, now_s: float) -> float | None:
 
 
 def refusal_words(body: bytes) -> tuple[str, str]:
-    """Return the kind and the message in the body of an error, in any of the formats that services use."""
+    """Return the kind and the message in the body of an error, in any of the formats that services use.
+
+    Each is empty if the body does not contain it.
+    """
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

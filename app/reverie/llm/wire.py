@@ -196,9 +196,9 @@ def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
-    """Return a call's arguments as an object.
+    """Return a call's arguments as an object, because wire formats require one.
 
-    Wire formats require one, even if a model sent something else.
+    If the model sent something else, the object has its text, truncated, under `unreadable`.
     """
     try:
         found = json.loads(call.arguments or "{}")

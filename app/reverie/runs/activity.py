@@ -63,7 +63,8 @@ class ActivityEntry(Struct, frozen=True):
 class _Repeated(Struct):
     """The repetitions counted while reading, for an entry that has not been read yet.
 
-    Lines are read from last to first, so a repetition is read before its entry.
+    Lines are read from last to first, so a repetition is read before its entry. `number`: the place that the
+    entry gets in the list of entries.
     """
 
     number: int

@@ -161,7 +161,8 @@ class Guard:
     def _refusal(self, command: str, paths: Sequence[str], *, free: bool) -> str | None:
         """Return the reason why the limits of the run forbid a command; None if they allow it.
 
-        `paths`: the memory paths that the command would change. `free`: it does not count against the budget.
+        `paths`: the memory paths that the command would change. `free`: True if the command does not count
+        against the budget.
         """
         if self.remaining <= 0 and not free:
             return f"The {self.rails.budget} changes of this run are used up. Reading goes on."

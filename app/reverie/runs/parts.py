@@ -57,9 +57,9 @@ def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
 
 
 def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, frozenset[int] | None]:
-    """Return `parts` with None, which stands for the whole file, in place of all hunks of a file.
+    """Return `parts`; if all hunks of a file are in it, they are replaced by None (the whole file).
 
-    `counts`: path -> the number of hunks of the file.
+    `counts`: path -> the number of all hunks of the file.
     """
     return {
         path: None if hunks is not None and len(hunks) == counts.get(path) else hunks
@@ -101,9 +101,9 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
 
 
 def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
-    """Return the numbers of the hunks that `taken` covers: all hunks of the file if it is None.
+    """Return the hunk numbers in `taken`; if `taken` is None, those of all hunks of the file.
 
-    `before`, `after`: the contents of the file, None if there is no file.
+    `before`, `after`: the contents of the file before and after the run, None if there is no file.
     """
     return frozenset(range(hunk_count(before, after))) if taken is None else taken
 

@@ -257,10 +257,12 @@ class RunStore:
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
         """Save the record of a run with its outcome; return the record.
 
-        `ended_at`: the end of the run, UTC ms; `changes`: new values of further fields. The outcome is also
-        added to the record of the run that this one undid or applied. A record with `pending` details stays
-        open for recovery. If recovery has finished the run meanwhile, because this process was suspended,
-        only the usage is added, and the record that recovery saved is returned: other runs may depend on it.
+        `ended_at`: the end of the run, UTC ms; `changes`: new values of further fields. The record of the run
+        that this one undid or applied gets a note about it. If the details contain `pending` (files that
+        could not be restored yet), recovery will finish the run later.
+
+        If recovery has finished the run meanwhile, because this process was suspended, only the tokens that
+        were used are added to the record that recovery saved, and that record is returned.
         """
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
         with fenced(self.directory_of(record.id)):
@@ -320,9 +322,9 @@ class RunStore:
         """Add notes about `run` to the records of the runs that it concerns.
 
         These are the run that it undid, completely or in part, and the reviewed run that it applied. If the
-        undone run was itself an undo, the run before it counts again, so its record gets a note too, and so
-        on. Can be repeated without harm. Unreadable records are skipped. If damaged records revert each
-        other, each gets one note.
+        undone run was itself the undo of a third run, the third run is in effect again, so the note in its
+        record is removed, and so on. Calling this again does no harm. Unreadable records are skipped. If
+        damaged records name each other as undone, each gets one note.
         """
         revert, counts, noted = run, True, {run.id}
         while revert.reverts is not None and self._readable(revert.reverts) is not None:

@@ -337,7 +337,7 @@ class RevertJob(Job[RevertPlan]):
         return False
 
     async def think(self, run: RunContext) -> RevertPlan | Plan:
-        """Return the plan of the change of each file, without changing anything."""
+        """Return the changes that undo the run (never a `Plan`); nothing on disk is changed."""
         return self._plan(self._original, self._part)
 
     def accept(self, thought: RevertPlan, run: RunContext) -> Plan:
@@ -494,11 +494,11 @@ class RevertJob(Job[RevertPlan]):
         require_parts(original.id, part, original.taken_back, counts)
 
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
-        """Return a function that takes a usage key and returns whether to restore its pin and usage.
+        """Return a function that takes a usage key and returns whether to restore its pin and use count.
 
-        Undoing a part restores the pin and usage of each file that it undoes completely. Undoing everything
-        that is left of a run restores all other pins and usage. The pin and usage of a file with a conflict
-        stay as they are, and nothing is restored twice.
+        If the plan undoes only a part of the run, these are restored for each file that is then undone
+        completely. Otherwise they are restored for all files, except for those with a conflict and those that
+        were undone completely before.
         """
 
         def keys(wanted: Callable[[FileIntent], bool]) -> set[str | None]:

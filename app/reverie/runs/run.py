@@ -286,16 +286,19 @@ class Job(ABC, Generic[Thought]):
         """
 
     def ready(self) -> None:
-        """Raise a `UserError` if the job may not run now, before it thinks.
+        """Raise a `UserError` if the job may not run now; called before `think`.
 
-        A job with `lease = "whole"` holds the lease here, and killed runs have been recovered. May also
-        remove temporary files of killed writes. By default does nothing.
+        `Run` has recovered the runs of killed processes before it calls this and, for a job with `lease =
+        "whole"`, has acquired the home's lease. An implementation may also remove temporary files that killed
+        writes left. By default does nothing.
         """
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """Context manager: hold the agent's own lock during the run.
+        """Return a context manager that holds the agent's own lock, if it has one, and yields a `Holding`.
 
-        `check` raises if the lease is lost.
+        Used only for a job with `lease = "whole"`, which already holds Reverie's lease of the home. An
+        implementation calls `check` before it acquires the lock; `check` raises if that lease was lost. By
+        default acquires nothing.
         """
         return contextlib.nullcontext(Holding())
 
@@ -318,9 +321,9 @@ class Job(ABC, Generic[Thought]):
         """
 
     def begun(self, record: RunRecord) -> None:
-        """Carry out the job's own step after `record` was made durable, such as saving a "pending" record.
+        """Carry out the job's own step at the beginning of the run; called once `record` is on disk.
 
-        May raise. By default does nothing.
+        For example, report that the run has started. If this raises, the run fails. By default does nothing.
         """
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
@@ -388,9 +391,9 @@ class Run(Generic[Thought]):
     ) -> None:
         """Prepare the run of `job`.
 
-        `parts`: the services that it needs. `cancel`: set it to cancel the run. `limits`: given for a job
-        that thinks while it holds a lease of its own; None: the run stops if `cancel` is set or the job's
-        time limit is over. `progress` is called with each step.
+        `parts`: the services that the run needs. `cancel`: an event that ends the run when it is set.
+        `limits`: the conditions that end the run, such as the loss of a lease that the job itself holds;
+        None: only `cancel` and the job's time limit end the run. `progress` is called with each step.
         """
         self._parts = parts
         self._job = job

@@ -500,10 +500,10 @@ class Transaction:
         return f"{parent}/.{digest[:16]}.reverie-aside" if parent else f".{digest[:16]}.reverie-aside"
 
     def _return_set_aside(self, intent: FileIntent) -> bool:
-        """Restore the name of the file of `intent` if it was renamed for its deletion; return whether it was.
+        """Give the file of `intent` its name back if it was renamed for its deletion.
 
-        If the name is taken by now, the file is moved to the run's images instead, so that no hidden file
-        stays in the home.
+        Returns whether it was renamed. If another file has the name by now, the content is stored among the
+        run's images instead and the renamed file is removed, so that no hidden file stays in the home.
         """
         files = self._files_of(self.root_of(intent))
         aside = self._aside(intent)
@@ -521,7 +521,7 @@ class Transaction:
     def _missing_directories(self, changes: Sequence[FileChange]) -> tuple[tuple[str, str], ...]:
         """Return the directories that these changes will create, deepest first.
 
-        Deleting a file frees its name for a directory.
+        They may include a directory with the name of a file that one of the changes deletes.
         """
         found: dict[Path, tuple[str, str]] = {}
         freed = {each.root.directory / each.rel for each in changes if each.after is None}
@@ -541,9 +541,9 @@ class Transaction:
         return tuple(found[each] for each in sorted(found, key=lambda each: (-len(each.parts), each)))
 
     def _remove_empty(self, directories: Sequence[tuple[str, str]]) -> None:
-        """Remove the directories that a run deleted, or that an earlier run made, if they are empty.
+        """Remove those of `directories` that are empty: (directory of a root, path below it).
 
-        A hidden file of the agent keeps its directory.
+        A directory that still contains a hidden file of the agent is not empty and stays. Errors are ignored.
         """
         for directory, rel in directories:
             *above, name = rel.split("/")

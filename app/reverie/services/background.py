@@ -255,7 +255,7 @@ class SessionNotesService:
         return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
-        """Return the state, size and problems of a session's notes, and why no update is due now, if so.
+        """Return the state, size and problems of a session's notes, and the reason if no update is due now.
 
         The first call reads the whole transcript (about 1 s for 100 MB), later calls only the appended part.
         Raises `UserError`.
@@ -431,9 +431,10 @@ class ExtractionService:
         return self._models.choose_extraction(requested, before_consent=before_consent)
 
     def _choose_stage_two(self, requested: str) -> ModelChoice:
-        """Return the engine of stage two, which merges the results; the agent has an own model for it.
+        """Return the engine of stage two, which merges the results of stage one.
 
-        `requested`: `auto`, `rules` or `PROVIDER:MODEL`.
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. For `auto`, the model that the settings name for the
+        extraction is chosen or, if they name none, the model that a consolidation would use.
         """
         if requested == AUTO and not self._parts.read_settings().extract.model:
             return self._models.choose(None, requested)

@@ -351,7 +351,8 @@ class ChangeLogService:
     def tell_of_agent(self, since: str | None) -> None:
         """Report in Activity the agent's own consolidations that lost or changed facts.
 
-        `since`: the id of a commit; only later ones are examined. None: all of the newest commits.
+        At most the `_TOLD` newest commits are examined. `since`: the id of a commit, of which only later ones
+        are examined; None: no such limit.
         """
         for change in self._of_memories(self._history.newest_steps(limit=_TOLD, until=since).commits):
             merges = any(file.verb == "delete" for file in change.files) or change.removed >= _TOLD_LINES

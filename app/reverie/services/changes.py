@@ -341,7 +341,7 @@ class ChangeSet:
     # Checking
 
     def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> FileChange:
-        """Check one change by hand; return it as a `FileChange`, together with the file's present content.
+        """Check a change that a person made; return it as a `FileChange` with the file's present content.
 
         A merge must not exceed the size limit of the home; a restore may use a name that the agent would not
         accept. Raises `Conflict` if the present content is not the one that the change expects.
@@ -446,17 +446,18 @@ class ChangeSet:
     ) -> Journal:
         """Make all of the changes or none, even if this process is killed halfway.
 
-        `commit` has the present content of the files. `usage`: the entries before and after the change.
-        `emptied`: (root, folder) for folders to remove once they are empty; `removed`: (key of the root,
-        folder) for folders that the undone change made, also to be removed if they are empty. `warnings` gets
-        the problems that do not prevent the change. `even_without_usage`: if pins and usage cannot be
-        updated, add a warning instead of failing.
+        `commit`: the commit of the history with the present content of the files. `usage`: the entries with
+        pins and use counts before and after the change; empty if it changes none. `emptied`: the folders
+        (root, path) to remove if they are empty afterwards. `removed`: the same for an undo, whose folders
+        (directory of the root, path) were created by the change that is undone. `warnings` gets the problems
+        that do not prevent the change. `even_without_usage`: if pins and use counts cannot be updated, add a
+        warning instead of failing.
         """
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
 
         def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
-            """Change the entries of pins and usage from `before` to `after`, if they were changed at all."""
+            """Change the pins and use counts from `before` to `after`; nothing if `follow` changed none."""
             if followed:
                 log.apply_delta(before, after)
 

@@ -42,10 +42,10 @@ def paid_run(record: RunRecord) -> PaidRun | None:
 def spent_by_scope(
     runs: Iterable[PaidRun | None], context: ScopeContext, *, now: int
 ) -> Mapping[Scope, Spent]:
-    """Return the sum of the costs of runs for each scope of a context.
+    """Return the costs of this month and of the last run for each scope of a context.
 
-    `runs`: the costs, newest first, None for a run without a model. They must include all of this month, and
-    as many older runs as are to be searched for the last one. `now`: UTC ms.
+    `runs`: the costs of runs, newest first; None for a run without a model, which is ignored. They must
+    include every run of this month; older ones are only used to find the last run of a scope. `now`: UTC ms.
     """
     paid = [run for run in runs if run is not None]
     belongs: dict[Scope, Callable[[PaidRun], bool]] = {

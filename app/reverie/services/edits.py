@@ -540,10 +540,10 @@ def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion
 
 
 def kept_file(path: Path) -> Path:
-    """Return the file that a write to `path` changes: the target if `path` is a link, else `path` itself.
+    """Return the path under which the history records a write to the file `path`.
 
-    The history keeps no links. If the target is below the directory of the link, its path is given below that
-    directory.
+    The history records no links. So for a link to a file below the link's own directory, this is the path of
+    that file, below the same directory; otherwise it is `path` itself.
     """
     if not is_link(path):
         return path

@@ -258,7 +258,8 @@ def _order(finding: MemoryFinding) -> tuple[Any, ...]:
 def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
     """Return the findings as groups with the same `matter`, in the order in which the matters first occur.
 
-    A statement that is stale in several lines of a memory is fixed in each of them, so each is a group.
+    A statement that is stale in several lines of a memory has one group per line, because each line is fixed
+    separately.
     """
     found: dict[tuple[str, int], list[MemoryFinding]] = defaultdict(list)
     for each in findings:
@@ -285,10 +286,11 @@ def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]
 
 
 def _places(finding: MemoryFinding) -> list[tuple[str, int]]:
-    """Return the two lines that a finding about a pair of lines compares, as `(memory path, line)`.
+    """Return the places that a finding about two memories compares, as `(memory path, line)`.
 
-    Line 0 means the whole memory; two memories with the same content are grouped with their other copies and
-    versions. Returns no lines for a finding about a single line; such a finding is never grouped.
+    Findings with a common place are grouped. Line 0 means the whole memory: findings about copies or versions
+    of one memory are grouped, whatever lines they quote. Empty for a finding about a single memory; it is not
+    grouped with others.
     """
     pair = zip(finding.paths, finding.lines, strict=False) if len(finding.paths) == 2 else ()
     whole = finding.paths if finding.kind in ("near-duplicate", "successor") else ()

@@ -244,7 +244,7 @@ class HostSession:
         """Handle changes on disk: workspaces whose transcripts changed are queued for the workers.
 
         A change of the file with pins and use counts starts a check for overwritten pins. A change of the
-        settings drops the cached settings. Any other change lists the transcripts again.
+        settings drops the cached settings. After any other change, a worker lists the transcripts again.
         """
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
@@ -564,9 +564,11 @@ class Host:
                     self._try_to_host()
 
     def _check_home(self) -> None:
-        """Check whether another home has taken the place of this one.
+        """Check whether another home has taken the place of this one, and store the result in `_replaced`.
 
-        Runs on a thread of its own, because the disk may hang and `stop` must not.
+        `_replaced` is the error to raise, None if the home is the same. The disk is read on another thread,
+        for which this waits `_ANSWER_S` seconds at most, so that `stop` works even if the disk hangs; the
+        result is then stored later.
         """
         if self._checking is None or not self._checking.is_alive():
             self._checking = threading.Thread(target=self._compare, name="reverie-same-home", daemon=True)

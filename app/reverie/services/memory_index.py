@@ -334,7 +334,7 @@ def _planned(
 def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
     """Return the names that the memories with these texts have in their front matter.
 
-    A link by its name finds a memory wherever the file is. `rules`: the agent's rules for front matter.
+    Links by these names remain valid when a file is renamed. `rules`: the agent's rules for front matter.
     """
     return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 

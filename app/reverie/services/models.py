@@ -254,7 +254,7 @@ class Models(ModelServices):
     def view(self, context: ScopeContext | None) -> ModelsView:
         """Return the engine that the Consolidate button will use in `context`, and all model services.
 
-        If `context` is None, the agent's settings for no particular workspace count.
+        If `context` is None, the engine is chosen by the agent's settings for the home as a whole.
         """
         wanted = self.choose(context, AUTO, before_consent=True)
         return ModelsView(wanted.engine, wanted.reason, self.services())
@@ -264,9 +264,9 @@ class Models(ModelServices):
     ) -> ModelChoice:
         """Return the engine that would consolidate in `context`, and why it is chosen.
 
-        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `context` None: the agent's settings for no
-        particular workspace count. `before_consent`: return the model even if a person still has to consent
-        to its use.
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. If `context` is None, the agent's settings for the
+        home as a whole are used. `before_consent`: return the model even if a person still has to consent to
+        its use.
         """
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 

@@ -135,8 +135,8 @@ class HomeProjects:
     def lost(self, known: Mapping[str, Identity]) -> Iterator[LostStore]:
         """Yield the orphaned stores of the home: directories of notes that no listed project uses.
 
-        If the home does not name the project of a store, it is the path in `known` (repositories seen
-        earlier, by project path) for which the agent would use the same directory.
+        If the home does not name the former project of a store, its path is taken from `known` (repositories
+        seen earlier, by project path): it is the one for which the agent would use the same directory.
         """
         home = self._parts.home
         stores = () if home.orphans is None else home.orphans.lost_stores()
@@ -439,7 +439,8 @@ def _listed_before(
 ) -> list[_KnownProject | None]:
     """Return for each group of directories the project in `known` that it was before; None for a new project.
 
-    A project is recognized by its repository, else by a directory, as after its first remote was added.
+    A project is recognized by its repository. If that fails, for example because it had no repository when it
+    was listed before, it is recognized by one of its directories.
     """
     found: list[_KnownProject | None] = [None] * len(groups)
     taken: set[str] = set()
@@ -460,10 +461,10 @@ def _keys(group: Iterable[ProjectPlace]) -> dict[str, str]:
 def _row(
     group: Sequence[ProjectPlace], found: Sequence[_FoundStore], before: _KnownProject | None, taken: set[str]
 ) -> ProjectRow:
-    """Return the row of one project.
+    """Return the row of one project, with the places in `group` and the stores in `found`.
 
-    `group`: its directories; `found`: its stores; `before`: the project as it was listed before, which keeps
-    its slug and name, or None; `taken`: the slugs of other projects.
+    `before`: the project as it was listed before, whose slug and name it keeps; None for a new project.
+    `taken`: the slugs of other projects.
     """
     identities = [place.identity for place in group if place.identity]
     given = next((place.name for place in group if place.name), "")

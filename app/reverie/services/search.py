@@ -143,6 +143,7 @@ class _Shelf(Struct, dict=True):
     places: Mapping[str, IndexedPlace] | None = None
     """The result of `places_of` for the home; None if it must be called again."""
     place_changes: int = 0
+    """How often `places` was set to None; a result of `places_of` is outdated if this grew meanwhile."""
 
 
 class SearchService:

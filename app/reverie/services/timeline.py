@@ -434,7 +434,7 @@ class TimelineService:
     def _path_of(self, place: HistoryPlace, inner: str) -> str:
         """Return the memory path of a place in the history; for a companion, its path on disk.
 
-        The key of a place begins with the name of its scope (`ScopeRoot.key`).
+        `inner`: the path of a file below the place; empty for the place itself.
         """
         if is_of_companions(place.key):
             return str(self._beside.get(place.key, Path()) / place.rel)

@@ -194,9 +194,10 @@ class TrashService:
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
 
     def _restored_elsewhere(self) -> dict[tuple[str, str], int]:
-        """Return when deleted contents were restored under another name, by key of the root and content id.
+        """Return the times (UTC ms) at which contents were restored from the trash, maybe under another name.
 
-        Only contents that are still there count, and only the newest restores are searched.
+        The times are by the key of the root and the id of the content. Restored files that no longer exist
+        are left out. Only the newest commits are searched.
         """
         history = self._parts.snapshots.history
         found = {

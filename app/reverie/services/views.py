@@ -330,7 +330,7 @@ class ReviewGroup(Struct, frozen=True):
     merged: Mapping[str, tuple[MergedLine, ...]] = field(default_factory=dict)
     """Where the lines of a memory that a merge removes are now, by the memory's path."""
     fates: Mapping[str, Mapping[Fate, int]] = field(default_factory=dict)
-    """How many lines of a memory that a merge removes have each fate, by the memory's path."""
+    """By path of a memory that a merge removes: how many of its lines were moved, reworded or lost."""
 
 
 class ReviewView(Struct, frozen=True):
@@ -850,7 +850,8 @@ class MergeRow(Struct, frozen=True):
 
     `path` is the target of the file, `beside` a free path next to that. `lost` and `live` are the contents in
     the orphaned store and at the target, `union` a content with every line of both (None if that is
-    impossible). `choices`: the choices that a person has. `why`: the rule that the name breaks.
+    impossible). `choices`: the choices that a person has. `blocked`: the kind of obstacle that prevents the
+    merge of this file, empty if there is none; `why`: a sentence about it, for some kinds only.
     """
 
     rel: str
@@ -881,7 +882,7 @@ class MergePreview(Struct, frozen=True):
 
 
 class TreesUpdate(Struct, frozen=True):
-    """The trees of memories of a context, or what has changed in them.
+    """The trees of memories of a context, or only the changes in them.
 
     The engine sends the whole trees the first time, later only the changes. It stores the trees that it last
     sent to each client. A client sends the serial of the trees that it has; if that is not the last one, the

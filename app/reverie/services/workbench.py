@@ -139,8 +139,8 @@ class Workbench(HomeServices):
         """Read the titles of up to `most` workspaces that are not known yet.
 
         `project_path`: the project whose workspaces come first; None: no project comes first. Returns whether
-        any title was read, and the list of the home if that changed it, else None. Raises `Unavailable` if
-        the home no longer exists.
+        any title was read, and the home with its projects and workspaces if a title has changed, else None.
+        Raises `Unavailable` if the home no longer exists.
         """
         sessions = self.parts.home.sessions
         if sessions is None:

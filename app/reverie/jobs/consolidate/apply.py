@@ -220,7 +220,7 @@ def _keep_lines(
     now: Mapping[str, str],
     essence: Callable[[str], str],
 ) -> None:
-    """Mark each delete in `plan` as a conflict that would lose lines which exist nowhere else now.
+    """Make conflicts of the deletes in `plan` that would lose lines which exist nowhere else now.
 
     `now`: the present texts by memory path. `essence` returns the part of a text that must be preserved.
     """
@@ -308,7 +308,7 @@ def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan
     """Return the operation `op` with `applied` set, and with the reason as its note if it was not applied.
 
     A delete of a file of which a part is kept becomes a `str_replace`. `group`: the changes under review that
-    the operation belongs to; None: it changed nothing in the end.
+    the operation belongs to; None: later operations of the run undid this one, so it counts as not applied.
     """
     plain = {key: value for key, value in op.items() if key != "note"}
     if group is None:
@@ -501,9 +501,9 @@ class ApplyJob(Job[LoadedReview]):
             raise StoreError(why_not, reason="not-applicable")
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """Context manager: hold the agent's own lock of its memories, if it has one.
+        """Return a context manager that holds the agent's own lock of its memories, if it has one.
 
-        `check` raises if the lease of the run was lost.
+        `check` is called before the lock is acquired, and raises if the lease of the run was lost.
         """
         return self._parts.agent_locks.hold(self._context, run_id, check)
 

@@ -449,11 +449,11 @@ class Names:
         self._heirs = _heirs(before, after, stands, stood)
 
     def before(self, fact: Fact) -> Fact:
-        """Return a fact of the texts before the change, in which memories have their present names."""
+        """Return `fact`, from a text before the change, with the present names of memories in its `meant`."""
         return self._meant(fact, self._before)
 
     def after(self, fact: Fact) -> Fact:
-        """Return a fact of the texts after the change, in which memories have their present names."""
+        """Return `fact`, from a text after the change, with the present names of memories in its `meant`."""
         return self._meant(fact, self._after)
 
     def heir(self, path: str) -> str:

@@ -561,9 +561,9 @@ class HarvestLog:
     ) -> bool:
         """Save the record of a harvest in one atomic change of the sidecar; keep only the newest 20.
 
-        `after` is the record that this one replaces. If the sidecar holds another one by now, nothing is
-        changed and False is returned: this process was suspended, and another harvest came first. "any":
-        replace any record.
+        `after` is the record that this one must replace, None if there must be none; "any" skips this check.
+        If the sidecar holds another one by now, nothing is changed and False is returned: this process was
+        suspended, and another harvest came first.
         """
         if not is_harvest(record):
             raise ValueError("a harvest record that the agent's loader would refuse")

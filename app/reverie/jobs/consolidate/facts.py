@@ -115,7 +115,10 @@ class Fact:
         return self.kind not in ("label", "key")
 
     def meaning(self, text: str) -> Fact:
-        """Return this fact with the text `text` as `meant`, in which memories have their present names."""
+        """Return this fact with `text`, which has the present names of memories, as its `meant`.
+
+        Its `key` is computed from `text` too. If the texts are equal, the fact is returned unchanged.
+        """
         if text == self.text:
             return self
         return replace(self, meant=text, key=fact_key(text))
@@ -478,9 +481,9 @@ class FactMatcher:
         self._known: dict[int, Compared] = {}
 
     def to(self, other: Fact) -> Compared:
-        """Return the comparison of the fact with `other`, which is cached.
+        """Return the comparison of the fact with `other`, from the cache if possible.
 
-        `other` must not be deleted before this object.
+        The cache identifies `other` by its `id`, so `other` must live as long as this object.
         """
         known = self._known.get(id(other))
         if known is None:

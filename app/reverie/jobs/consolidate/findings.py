@@ -339,7 +339,7 @@ def _products(listed: str) -> re.Pattern[str]:
 
 
 def _alike(store: _Store) -> Iterator[RelatedNotes]:
-    """Yield near-duplicates, successors and notes that differ."""
+    """Yield findings about pairs of similar notes: near-duplicates, later versions, and notes that differ."""
     found: list[RelatedNotes] = []
     for one, other in (*store.index.related_pairs(), *_copies(store)):
         store.check()
@@ -384,9 +384,9 @@ def _few_of_family(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
 
 
 def _copies(store: _Store) -> Iterator[tuple[int, int]]:
-    """Yield pairs of the numbers of notes with the same body.
+    """Yield pairs of the numbers of notes with the same body, of whatever length.
 
-    `related_pairs` lacks the pairs with few words.
+    `TextIndex.related_pairs` does not yield the pairs with few words.
     """
     first: dict[str, int] = {}
     for number, note in enumerate(store.notes):
@@ -398,7 +398,7 @@ def _copies(store: _Store) -> Iterator[tuple[int, int]]:
 def _first_of(family: Mapping[str, str], path: str) -> str:
     """Return the path of the note that represents the group of similar notes to which `path` belongs.
 
-    `family`: the note that was put before a note, by path.
+    `family`: path of a note -> path of the earlier note to whose group it was added.
     """
     while path in family:
         path = family[path]

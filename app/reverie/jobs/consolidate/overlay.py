@@ -508,8 +508,8 @@ class DreamOverlay:
     def follow(self, ops: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> tuple[str, ...]:
         """Update indexes and links in the overlay for the changes so far; return the changed memory paths.
 
-        `but`: files to leave unchanged. `ops`: the operations of the run, which show what changes are
-        renames.
+        `but`: the memory paths of files to leave unchanged. `ops`: the operations of the run, which show
+        which changes are renames.
         """
         before, after = self.texts_before_and_after()
         moved = renamed_files(ops, before, after)

@@ -229,8 +229,8 @@ def _weight(fact: Fact) -> int:
 class Difference(Struct, frozen=True):
     """A difference of two texts: two statements about the same thing that cannot both be true.
 
-    If the texts are about different things, these are the facts with the names of the things. `what`: the
-    kind of difference, such as "number".
+    If the texts as a whole differ (in their subjects, or one of them is outdated), these are the facts that
+    name their subjects. `what`: the kind of difference, such as "number".
     """
 
     first: Fact
@@ -359,7 +359,8 @@ _MODALS = STRONG_MODALS, WEAK_MODALS
 def _are_exchanged(a: Wording, b: Wording) -> bool:
     """Return True if two words of a statement have changed places in the other, such as subject and object.
 
-    Phrases can move freely, and the subject of a passive statement is the object of an active one.
+    A phrase with a preposition that is only at another place does not count, and neither does an exchange of
+    subject and object if only one of the statements is in the passive, because both then mean the same.
     """
     one, other = ([token.canon for token in each.tokens if token.kind != "weak"] for each in (a, b))
     if sorted(one) != sorted(other):

@@ -93,10 +93,11 @@ class AgentLocks:
     def hold(
         self, context: ScopeContext, run_id: str, check: Callable[[], None] = lambda: None
     ) -> Iterator[Holding]:
-        """Context manager: hold the agent's lock of the stores of `context` during a run.
+        """Context manager: hold the agent's lock of the stores of `context` during the run `run_id`.
 
-        `check` raises if the consolidation lease was lost. Raises `Busy` while the agent or another run holds
-        the lock. Does nothing if the agent has no such lock.
+        Yields a `Holding`, in which the run states whether it changed something. `check` is called before the
+        lock is acquired, and raises if the lease of consolidations was lost. Raises `Busy` while the agent or
+        another run holds the lock. Acquires nothing if the agent has no such lock.
         """
         lock, holding = self._agent_lock(context), Holding()
         if lock is None:
@@ -626,7 +627,7 @@ class DreamService:
         """Run one consolidation on an event loop of its own, and return its result.
 
         For callers without an event loop. While another consolidation of this home is running, the result is
-        `skipped`, with the reason. Raises `Unavailable` if the agent consolidates its memories only itself.
+        `skipped`, with the reason. Raises `Unavailable` if only the agent itself may change its memories.
         """
         if not self._parts.home.consolidates:
             raise Unavailable(

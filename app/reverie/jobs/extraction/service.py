@@ -518,7 +518,8 @@ def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> 
 def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
     """Raise `StoreError` if `root` is read-only or one of `directories` is a link.
 
-    The agent itself does not clear memories that it reaches through a link.
+    The agent does not clear memories that it reaches through a link, so Reverie does not change them either.
+    `what`: the beginning of the error's title, such as the name of the memory.
     """
     if root.read_only:
         raise StoreError(f"{what} was not changed.", cause=root.read_only, reason="read-only")
@@ -794,7 +795,10 @@ class _ExtractionWork:
         )
 
     async def directories(self, rows: Sequence[DirectoryRow]) -> tuple[PartEnd, ...]:
-        """Consolidate the directories; return how each consolidation ended that this process made."""
+        """Consolidate the directories; return the end of each consolidation.
+
+        Directories that another process consolidates, or has just consolidated, are left out.
+        """
         teller = _Teller(self._progress, len(rows))
 
         async def one(row: DirectoryRow) -> PartEnd | None:

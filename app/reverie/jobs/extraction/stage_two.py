@@ -329,10 +329,10 @@ def is_phase_one(rel: str) -> bool:
 
 
 def references_problem(before: str, after: str, staging: Staging) -> str:
-    """Return the reason why `after` is more than `before` with cross-references added.
+    """Return the reason why a text must not change from `before` to `after`; empty if it may.
 
-    The reason is a sentence; it is empty if nothing else was changed. A cross-reference is a line `See also:
-    ...` below the header that names a file of the directory.
+    Only cross-references and blank lines may be added. A cross-reference is a line `See also: ...` below the
+    header of the text that names a file in `staging`.
     """
     added = _added_lines(before, after)
     if added is None:

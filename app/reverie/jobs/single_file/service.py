@@ -166,10 +166,10 @@ class FileService(Generic[Found]):
     def answer(
         self, workspace_id: str, work: Callable[[], Found], message_id: str = "", *, level: str = "info"
     ) -> Found:
-        """Return the outcome of `work`; if it cannot run, report the reason and return that outcome.
+        """Return the outcome of `work`; if it raises `NoRun` or a `UserError`, report the reason (a gate).
 
-        Work cannot run if it raises `NoRun`, another run is at work, or any `UserError` is raised. `level` is
-        the level of the report if another run or a read-only store is the reason.
+        The outcome then contains the gate. `level`: the level of the report if the reason is that another run
+        is in progress or that the store is read-only; other errors are reported as warnings.
         """
         try:
             return work()

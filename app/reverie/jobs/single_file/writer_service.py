@@ -175,7 +175,9 @@ class WriterService(FileService[WriterOutcome]):
             self._parts.marks.change(workspace_id, lambda marks: replace(marks, tail=data))
 
     def gate(self, workspace_id: str) -> Gate | None:
-        """Return the reason that prevents runs in a workspace on every turn; None if there is none.
+        """Return the reason why no run can start in a workspace, at whatever turn; None if there is none.
+
+        Such a reason is, for example, that the writer is switched off.
 
         Raises `UserError`.
         """
@@ -203,7 +205,8 @@ class WriterService(FileService[WriterOutcome]):
     def _ready(self, workspace_id: str, *, by_hand: bool) -> _Ready:
         """Return the workspace with the facts that a run needs.
 
-        Raises `NoRun` if something prevents runs on every turn. `by_hand`: ignore the writer's switches.
+        Raises `NoRun` for a reason that does not depend on the turn, for example that the writer is switched
+        off. `by_hand`: a person starts the run, so the writer's switches are ignored.
         """
         home, settings = self._parts.run.home, self._parts.settings()
         workspace = None if home.sessions is None else home.sessions.workspace(workspace_id)

@@ -129,9 +129,10 @@ class StateMarks(Struct, frozen=True):
     """The id of the last message that a run before the failed one read; None if there is none."""
 
     def has_counted(self, turn: Turn) -> bool:
-        """Return True if `turn` was counted: its id is known, or it is not newer than the newest one.
+        """Return True if `turn` was counted: its id is known, or it is not newer than the last counted one.
 
-        After the history is cleared, sequence numbers start again, but the timestamps are later.
+        A turn is newer if its sequence number or its timestamp is larger: after the history is cleared,
+        sequence numbers start again, but the timestamps are later.
         """
         if turn.id in self.turns:
             return True
@@ -205,7 +206,7 @@ class TurnDecision(Struct, frozen=True):
 def standing_gate(
     *, switched_on: bool, agent_allows: bool, parent_id: str | None, interval: Interval
 ) -> Gate | None:
-    """Return the first reason that prevents runs on every turn; None if there is none.
+    """Return the first reason why no run can start, at whatever turn; None if there is none.
 
     `switched_on`: Reverie's switch. `agent_allows`: the agent's own switch. `parent_id`: the workspace above
     this one, which then has no memory writer of its own; None: there is none.

@@ -126,8 +126,8 @@ def _shown(text: str, caps: Caps) -> str:
 def _value(text: str, caps: Caps, name: Sequence[str], stale: Collection[str]) -> str | None:
     """Return the description to write; None if no text is suitable.
 
-    This is an existing value that is not text, or else the best text of the note (see the module docstring)
-    without a secret.
+    If the note has a description that is not a text, such as a list, its items are the result. Otherwise this
+    is the best text of the note (see the module docstring). Texts with a secret are not suitable.
     """
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None

@@ -243,10 +243,11 @@ class _Carrier:
         return self._after(inside[-1], passage)
 
     def _following(self, number: int) -> int | None:
-        """Return the number of the target's passage that equals the next one in the source's section.
+        """Return the number of the target's passage before which a missing passage may be inserted.
 
-        `number`: the passage of the source from which to search. None if the target has none of them. The
-        result is always the beginning of a paragraph, never inside one.
+        It equals the nearest later passage in the same section of the source that the target has; if it is in
+        a paragraph, the first passage of the paragraph is returned. `number`: the number of the missing
+        passage in the source. None if there is no such passage, or if it is in a table.
         """
         passage = self._source[number]
         for at in range(number + 1, len(self._source)):

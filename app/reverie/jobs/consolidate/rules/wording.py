@@ -131,7 +131,7 @@ _SCRIPT_CHANGE = pattern_of(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z
 
 
 def word(canon: str) -> str:
-    """Return the form of the lower-case word `text` for comparison: uninflected, the same for synonyms."""
+    """Return the form of the lower-case word `canon` for comparison: uninflected, the same for synonyms."""
     return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
 
 
