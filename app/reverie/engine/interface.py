@@ -84,8 +84,8 @@ class HomeCalls(HomeServices):
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """Return the context of a workspace, or of a project, or of the global memory only.
 
-        If `workspace_id` is None, the project counts; if both are None, the context has the global memory
-        only.
+        If `workspace_id` is None, the context is that of the project at `project_path`; if both are None, it
+        has the global memory only.
         """
 
     def names(self, context: ScopeContext) -> MemoryView:
@@ -229,7 +229,8 @@ class HomeCalls(HomeServices):
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
         """Undo a run as `revert` does; return an `Undo` that makes the changes of the run again.
 
-        `part`: the files and hunks to undo; None: the whole run.
+        `part`: the files and hunks to undo; None: the whole run. `context`: the context that a window shows
+        after the `Undo` was used.
         """
 
 

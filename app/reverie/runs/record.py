@@ -234,9 +234,10 @@ class RunStore:
         return self._directory / run_id
 
     def begin(self, record: RunRecord) -> RunRecord:
-        """Write the record durably, mark the run as one that recovery may have to finish; return the record.
+        """Write the record durably and register the run for recovery; return the record.
 
-        Must come before the run's first effect.
+        Must be called before the run changes anything. If the process is then killed, recovery finishes the
+        run or undoes it.
         """
         ensure_private(self.directory_of(record.id))
         make_mark(self._open_mark(record.id))

@@ -136,7 +136,7 @@ Thought = TypeVar("Thought")
 
 
 class Costs(Struct, frozen=True):
-    """The usage and trace of a run's thinking; a field is None if no model was used or it is unknown."""
+    """The tokens, cost and trace of `Job.think`; a field is None if no model was used or if it is unknown."""
 
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
@@ -191,7 +191,7 @@ class RunContext(Struct, frozen=True):
     id: str
     started_at: int
     limits: StopCheck
-    """Stop conditions; the job calls `check` every few milliseconds while it thinks."""
+    """Stop conditions; `think` calls their `check` every few milliseconds."""
     progress: Callable[[Progress], None]
 
 
@@ -303,7 +303,7 @@ class Job(ABC, Generic[Thought]):
         return contextlib.nullcontext(Holding())
 
     def costs(self) -> Costs:
-        """Return the usage of the thinking so far, also after a failure."""
+        """Return the tokens, cost and trace of `think` so far, also after a failure; by default none."""
         return Costs()
 
     def ops(self) -> tuple[Op, ...]:

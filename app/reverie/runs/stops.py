@@ -68,7 +68,7 @@ class StopCheck:
     def lift_deadline(self) -> None:
         """Ignore the deadline from now on.
 
-        The time limit covers thinking only. A finished result is written even if it waits long for the lease.
+        Called when `think` has ended: its result is then written even if it has to wait long for the lease.
         """
         self._enforce_deadline = False
 

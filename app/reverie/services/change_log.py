@@ -437,8 +437,9 @@ class ChangeLogService:
     ) -> tuple[TimelineTarget, State, State]:
         """Return the target of the file `path` of a change set, and its states before and after the change.
 
-        `logged`: the change set. The result is for `TimelineService`. `target`: the file or folder whose log
-        is shown; None: the log of the home. Raises `StoreError` if the change did not touch `path`.
+        `context`: used in the target if no context shows the file any more. `logged`: the change set.
+        `target`: the file or folder whose log is shown; None: the log of the home. The result is for
+        `TimelineService`. Raises `StoreError` if the change did not touch `path`.
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:

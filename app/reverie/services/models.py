@@ -96,7 +96,7 @@ class ModelServices:
     def test(
         self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None, key: str = ""
     ) -> tuple[ProbeLine, ...]:
-        """Make one real tool call with the model called `name`; return each step of the test in words.
+        """Test the model called `name` by one real tool call; return the steps with their results.
 
         `providers`: the `providers` table of settings that need not be saved; None: the saved settings.
         `key`: a key that was typed and is not stored yet; empty: the stored key.

@@ -266,13 +266,14 @@ class SearchService:
         stop: Callable[[], bool] = lambda: False,
         report: Callable[[SearchAnswer], None] = lambda _answer: None,
     ) -> SearchAnswer:
-        """Find notes that match `text` in these homes (None: in all), best first.
+        """Find notes that match `text` in the homes with the ids `homes` (None: in all), best first.
 
-        Notes with all of its words come first, and among equally good ones the notes of `place`; if there are
-        few, notes with only some of the words follow. The index is not updated; a damaged index is marked for
-        the next update. If the last word has one letter and no note contains it as a word, it counts as an
-        unfinished word and is ignored. A pattern (`/…/`) is tried on one file after another; `report` is
-        called with the hits so far. Raises `SearchStopped`.
+        At most `count` notes are returned. Notes with all words come first, and among equally good ones the
+        notes of `place` (None: no place comes first); if there are few, notes with only some of the words
+        follow. If the last word has one letter and no note contains it as a word, it counts as an unfinished
+        word and is ignored. A pattern (`/…/`) is tried on one file after another; `report` is called with the
+        hits so far. The index is not updated; if it is damaged, the next update rebuilds it. `stop` returns
+        True to stop the search; then `SearchStopped` is raised.
         """
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]

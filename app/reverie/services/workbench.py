@@ -403,7 +403,8 @@ class Workbench(HomeServices):
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
         """Undo a run as `revert` does; return an `Undo` that makes the changes of the run again.
 
-        `part`: the files and hunks to undo; None: the whole run.
+        `part`: the files and hunks to undo; None: the whole run. `context`: the context that a window shows
+        after the `Undo` was used.
         """
         return run_undone(context, self.revert(run_id, part))
 

@@ -70,10 +70,11 @@ def report_card(
 ) -> ReportCard:
     """Return the report card of a change of memories: which facts were lost, changed, kept or invented.
 
-    `before` and `after` are all texts that an agent has, by memory path. `final` are the texts with updated
-    indexes and links; links and sizes are computed from these; None: `after`. `loaded` returns the texts that
-    a session loads at its start. `stale` are the statements that were no longer true before; correcting one
-    does not count as a change of meaning. `check` may raise to stop.
+    `before` and `after` are all texts that an agent has, by memory path. `final`: the texts after the change
+    with updated indexes and links, from which links and sizes are computed; None: `after`. `loaded` returns
+    the texts that a session loads at its start; None: unknown, then sizes and facts that are no longer loaded
+    are missing from the card. `stale` are the statements that were no longer true before; correcting one does
+    not count as a change of meaning. `check` may raise to stop.
     """
     final = after if final is None else final
     touched = [path for path in {**before, **after} if before.get(path) != after.get(path)]

@@ -253,7 +253,7 @@ class FactIndex:
     """
 
     def __init__(self, facts: Iterable[Fact], base: FactIndex | None = None) -> None:
-        """Index `facts`; a search also finds the facts of `base`."""
+        """Index `facts`; a search also finds the facts of the index `base`, if there is one."""
         self._facts = list(facts)
         self._base = base
         self._where: dict[bool, dict[str, list[Fact]]] = {}
@@ -601,7 +601,7 @@ class Contradictions:
     """
 
     def __init__(self, facts: Iterable[Fact], base: Contradictions | None = None) -> None:
-        """Index `facts`; the facts of `base` count as well."""
+        """Index `facts`; their contradictions with the facts of `base`, if there is one, are counted too."""
         self._base = base
         self._said: dict[frozenset[str], set[_Version]] = defaultdict(set)
         for fact in facts:

@@ -376,7 +376,7 @@ class DreamOverlay:
         return tuple(found)
 
     def notes(self, check: Callable[[], None]) -> tuple[Note, ...]:
-        """Return every memory that an engine may change, and remember its text as it was before the run.
+        """Return every memory that an engine may change, and store its text as it was before the run.
 
         Left out are files beyond the caps, without valid text, with a name that no command accepts, or
         reserved by the agent. `check` is called for each file and may raise to stop.

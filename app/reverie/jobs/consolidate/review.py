@@ -57,7 +57,10 @@ class OperationGroup(Struct, frozen=True):
 
 
 def came_to_pass(op: Mapping[str, Any]) -> bool:
-    """Return True if the run made the change `op`, or would have, had it not been a dry run or held."""
+    """Return True if the run made the change `op`, or would make it if it were applied.
+
+    The latter is so for the changes of a dry run, and of a run that is held for review.
+    """
     return bool(op["applied"]) or op.get("note") in (DRY_RUN_NOTE, HELD_NOTE)
 
 
@@ -431,10 +434,12 @@ def build_review(
 ) -> Review:
     """Build the review of a run from its operations and the texts of its changed files.
 
-    `before`, `after`: these texts by path. `reasons`: the engine's reason for each operation. `others` are
-    the context's other memories now. `is_protected` returns True for a path that must not be deleted or
-    moved. `followed` are files that changed only to keep an index or links valid, so their lines do not count
-    as lost. `essence` returns the part of a text that must be preserved.
+    `before`, `after`: these texts by path. `reasons`: the engine's reason for each operation; empty if it
+    gave none. `others`: the present texts of the context's other memories; None: there are none.
+    `is_protected` returns True for a path that must not be deleted or moved. `max_loss_percent`: the largest
+    share of its lines that a scope may lose. `followed`: the files that changed only to keep an index or
+    links valid, so that their lines do not count as lost. `essence` returns the part of a text that must be
+    preserved.
     """
     moved = renamed_files(ops, before, after)
     groups = tuple(

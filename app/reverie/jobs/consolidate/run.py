@@ -271,7 +271,7 @@ class DreamDependencies(RunDependencies, frozen=True):
     stale: Callable[[ScopeContext, Callable[[], None]], Sequence[CheckedClaim]] = lambda _context, _check: ()
     """A function that returns the statements in a context's memories that its project disproves.
 
-    The second argument is called now and then, and may raise to stop.
+    The second argument is a function that is called repeatedly meanwhile, and may raise to stop.
     """
     notice: Callable[[ScopeContext, Sequence[NoticedPair]], None] = lambda _context, _pairs: None
     """A function that stores the pairs of lines that a model left for a person to decide."""
@@ -586,9 +586,9 @@ def _why_held(retention: Retention, *, too_much: bool) -> str:
 def skipped(
     parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError, kind: str = "dream"
 ) -> RunResult:
-    """Report in Activity that a run did not start, because of `refusal`; return its result.
+    """Report in Activity that a run did not start because of `refusal`; return a result that says so.
 
-    `kind`: the kind of the run.
+    `workspace_id`: the workspace of the run, None if it has none. `kind`: the kind of the run.
     """
     summary = str(refusal)
     parts.activity.add(

@@ -563,7 +563,10 @@ class Triggers:
 
     @contextmanager
     def _alone(self, name: str, workspace_id: str | None) -> Iterator[bool]:
-        """Context manager: yield True if no other trigger `name` is in progress for the workspace."""
+        """Context manager: yield True unless the trigger `name` is in progress already for the workspace.
+
+        `workspace_id` None: for the home as a whole.
+        """
         key = (name, workspace_id or "")
         with self._lock:
             first = key not in self._under_way
@@ -624,12 +627,11 @@ class Triggers:
                 continue  # The list of runs reports damaged records.
 
     def _advanced_by_others(self, name: Trigger, workspace_id: str | None) -> bool:
-        """Return True if another program has consolidated a workspace (None: any) since our last check.
+        """Return True if another program has consolidated a workspace (None: any) since the last call.
 
-        A record that was never checked counts only while it is younger than the time in which a second run is
-        refused; otherwise a home would be ignored for ever after a single consolidation by its agent. The
-        call also marks the record as seen, so that the next trigger starts runs unless another record has
-        been added.
+        If this was never called for the trigger `name`, only consolidations of the last hours (`DEBOUNCE_MS`)
+        count; otherwise a home would be ignored for ever after a single consolidation by its agent. The
+        consolidation is then marked as seen, so that the next call returns False unless there is another one.
         """
         newest = self._newest_foreign(workspace_id)
         key = _seen_key(name, workspace_id)

@@ -229,9 +229,10 @@ class Staging:
         return None if text is None else text.encode()
 
     def _taken(self, rel: str) -> str | None:
-        """Return the text of a file, and remove it from the copy unless it is pinned or write-protected.
+        """Return the text of a file, None if there is none; remove the file from the copy.
 
-        The handbook is always removed; `StoreError` is raised if it is write-protected.
+        A file that is pinned or write-protected is not removed. The handbook is removed even if it is pinned;
+        if it is write-protected, this raises `StoreError`.
         """
         entry = self._files.entry(rel)
         if entry is None or entry.kind != "file":

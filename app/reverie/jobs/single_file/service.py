@@ -244,7 +244,8 @@ class FileService(Generic[Found]):
     ) -> None:
         """Add an event to Activity, the log of background work.
 
-        `event`: the name of the event; `text`: a sentence for people; `run_id`: None if no run started.
+        `event`: the end of its name; `text`: a sentence for people. `workspace_id` is empty if it concerns
+        none. `run_id`: the run that it is about, None if no run started. `details`: further facts.
         """
         self._dependencies.activity.add(
             f"{self.kind}.{event}",
@@ -266,7 +267,11 @@ class FileService(Generic[Found]):
         *,
         timed_out: bool = False,
     ) -> None:
-        """Write a line to the log, in the format of the agent's own memory writer."""
+        """Write a line to the log, in the format of the agent's own memory writer.
+
+        `message_id`: the message that was handled; `model`: the engine; `timed_out`: the engine ran out of
+        time. An empty value is written as "-". Secrets are removed from `text`.
+        """
         self._log.log(
             level,
             "%s %s workspaceId=%s triggerMessageId=%s timedOut=%s model=%s",

@@ -266,7 +266,11 @@ class WriterService(FileService[WriterOutcome]):
             return outcome
 
     def _ran(self, ready: _Ready, start: RunStart, turn_model: str | None, trigger: str) -> WriterOutcome:
-        """Run the writer and report its end."""
+        """Run the writer, report its end and return the outcome.
+
+        `turn_model`: the model of the turn that triggers the run; None if unknown. Raises `NoRun` if the
+        engine cannot be used.
+        """
         workspace_id, message_id = ready.workspace.id, start.message_id
         try:
             engine = self._parts.engine_for(ready.context, ready.wishes, turn_model)

@@ -147,7 +147,8 @@ class StateMarks(Struct, frozen=True):
     def having_run(self, message_id: str, since: str | None, *, succeeded: bool) -> StateMarks:
         """Return these marks as they are after a run that the message `message_id` triggered.
 
-        The run has read the messages after `since`.
+        The run has read the messages after `since` (None: all). If it has not `succeeded`, the next run reads
+        these messages again.
         """
         failed, processed = ("", None) if succeeded else (message_id, since)
         return replace(self, failed=failed, processed=processed)

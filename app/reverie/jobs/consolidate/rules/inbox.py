@@ -56,7 +56,7 @@ def candidates_of(text: str) -> tuple[str, ...]:
 
 
 class KnownTexts:
-    """An index of the lines of notes outside the inboxes, to find notes that contain a candidate already.
+    """An index of the lines of the notes that are no inboxes, to find those that contain a candidate already.
 
     Lines are folded as in `runs.retention`, so that both checks agree.
     """

@@ -114,7 +114,7 @@ def passages_of(text: str) -> Iterator[Passage]:
 
 
 def code_among(text: str, numbers: Iterable[int]) -> frozenset[int]:
-    """Return those of the given line numbers (from 0) whose lines are code in a note's body."""
+    """Return the `numbers` (from 0) of lines that are code; `text` is the body of a note."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     asked = frozenset(numbers)
     # Whether an indented line is code or belongs to a list depends on the lines before it.
