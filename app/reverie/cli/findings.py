@@ -173,8 +173,8 @@ def _sources(session: Invocation, project: Path | None) -> tuple[list[_Source], 
 def _in_project(session: Invocation, project: Path) -> _Source:
     """Return the findings about the notes in the project directory itself.
 
-    Reverie does not record who wrote these notes and when, so the newer of two is known only if the notes say
-    it.
+    Reverie has no record of the writes of these notes, so it only knows which of two notes is newer if the
+    notes themselves show it.
     """
     claims = ProjectClaims(project)
     claims.look()

@@ -90,6 +90,7 @@ class JsonNode(Struct, frozen=True):
     start: int
     end: int
     level: int = 0
+    """The depth of the value in the document; 0 for the whole document."""
 
     @property
     def size(self) -> int:

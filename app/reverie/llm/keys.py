@@ -119,7 +119,7 @@ def _answer(
 def _is_locked(ring: KeyringBackend) -> bool:
     """Return whether reading a key from the keyring would open a prompt; nothing is unlocked.
 
-    Only the Secret Service opens prompts.
+    False for any other keyring than the Secret Service, because only that one opens prompts.
     """
     from keyring.backends import SecretService, chainer
 

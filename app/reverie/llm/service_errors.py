@@ -55,8 +55,8 @@ class Service:
     def telling_secrets(self) -> tuple[str, ...]:
         """The secrets that are certainly not ordinary words.
 
-        Local servers accept any word as a key ("ollama", "none"); an answer may contain such a word with its
-        ordinary meaning.
+        Only these are removed from answers and messages: local servers accept any word as a key ("ollama",
+        "none"), and a text may contain such a word with its ordinary meaning.
         """
         return tuple(each for each in self.secrets if len(each) >= _LEAST_KEY and not _WORDS.fullmatch(each))
 

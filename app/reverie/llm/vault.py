@@ -89,7 +89,8 @@ class Vault:
     def scrub(self, text: str) -> str:
         """Return `text`, from a model, with a token (placeholder) for every secret; tokens in it stay.
 
-        If the text around a token is itself detected as a secret, the secret includes the token.
+        A token inside a longer text that is detected as a secret is replaced together with that text, by one
+        new token.
         """
         for _ in range(_ROUNDS):
             if self._clean.get(text) == len(self._known):

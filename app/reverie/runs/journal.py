@@ -41,6 +41,7 @@ class FileIntent(Struct, frozen=True):
     directory: str
     """The directory of the file's root, relative to the home."""
     usage_prefix: str | None
+    """The beginning of the keys of the root's files in the file of pins and use counts; None if unknown."""
     rel: str
     before: str | None
     after: str | None

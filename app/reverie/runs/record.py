@@ -258,9 +258,9 @@ class RunStore:
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
         """Save the record of a run with its outcome; return the record.
 
-        `ended_at`: the end of the run, UTC ms; `changes`: new values of further fields. The record of the run
-        that this one undid or applied gets a note about it. If the details contain `pending` (files that
-        could not be restored yet), recovery will finish the run later.
+        `ended_at`: the end of the run, UTC ms; `changes`: new values of further fields. If the run completed,
+        the record of the run that it undid or applied gets a note about it. If the details contain `pending`
+        (files that could not be restored yet), recovery will finish the run later.
 
         If recovery has finished the run meanwhile, because this process was suspended, only the tokens that
         were used are added to the record that recovery saved, and that record is returned.

@@ -479,8 +479,8 @@ class Transaction:
     def _require_in_use(self, intent: FileIntent) -> None:
         """Raise `ReadOnlyStore` if the agent no longer uses the store (directory of notes) with this file.
 
-        Restoring a file could recreate the directory. An unknown layout is ignored, because the run itself
-        may have written it.
+        Otherwise, restoring the file could recreate that directory. A store with an unknown layout is
+        accepted, because the run itself may have written that layout.
         """
         try:
             self._require_root(self.root_of(intent))

@@ -113,7 +113,7 @@ _MOST_DISMISSED = 5_000
 
 
 class Suggestion(Struct, frozen=True):
-    """A change that would settle a finding and that a person can apply as it is."""
+    """A change that would resolve a finding, and that a person can apply."""
 
     action: Action
     why: Phrase
@@ -183,14 +183,13 @@ class Decided(Struct, frozen=True):
 
 
 class _Found(Struct, frozen=True):
-    """A finding with the changes that would settle it."""
+    """A finding with the changes that would resolve it."""
 
     finding: MemoryFinding
     proposal: Proposal | None = None
     """The suggested change; None if there is none."""
     choices: tuple[Proposal | None, Proposal | None] = (None, None)
-    """The changes by which only the first or only the second of two memories counts; None if there is no such
-    change."""
+    """The changes to make if the first, or the second, of two memories is right; None if impossible."""
 
 
 class FindingReport(Struct, frozen=True):
@@ -462,8 +461,8 @@ class FindingService(Dismissals):
         """Carry out the decision `take` about a finding; return the changes.
 
         `state`: the `state` of the finding as the person saw it. `dry_run`: only return the changes. Raises
-        `StoreError` if there is no such finding any more or it cannot be decided in this way, `Conflict` if
-        the memories have changed since, `Busy` while another run is at work.
+        `StoreError` if there is no such finding any more, or if it cannot be decided in this way; `Conflict`
+        if the memories have changed since; `Busy` while another run is at work.
         """
         overlay, notes, found, _limits = self._look(context, no_check)
         known = next((each for each in found if each.finding.id == finding_id), None)

@@ -139,9 +139,10 @@ class OrphanService:
         self._repositories = RepositoryIdentities()
 
     def survey(self, check: Callable[[], None] = no_check) -> OrphansView:
-        """List every orphaned store that contains something, and stores of further checkouts.
+        """List the orphaned stores that contain something, and the stores of further checkouts.
 
-        `check` may raise to stop.
+        The latter belong to a repository of which another checkout has a store too, so that both can be
+        merged. `check` may raise to stop.
         """
         try:
             return self._survey(check)

@@ -815,7 +815,9 @@ class StoreFile(Struct, frozen=True):
 
 
 class StoreView(Struct, frozen=True):
-    """One orphaned store, a directory of notes of no existing project, or one of a further checkout.
+    """One store (directory of notes) that can be merged: an orphaned one, or one of a further checkout.
+
+    An orphaned store belongs to no existing project; a further checkout is one of several of one repository.
 
     `matches`: the projects that it may belong to, best first. `best` is None if there is no evidence for a
     project, or equal evidence for several. `more`: there are more files than are listed. `removable`: the

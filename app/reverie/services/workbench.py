@@ -321,10 +321,10 @@ class Workbench(HomeServices):
         return self._history_started.is_set()
 
     def observe(self, changes: Changes) -> UsageRestored:
-        """Record in the history the changes that a watcher saw; return the pins and use counts restored.
+        """Record in the history the changes that a watcher saw, and restore overwritten pins and use counts.
 
-        Pins and use counts that the agent overwrote are noted or restored; while some are `pending`, the
-        caller must call `keep_usage` a second later.
+        Returns the result of restoring the pins and use counts that the agent has overwritten. While its
+        `pending` is True, the caller must call `keep_usage` a second later.
         """
         history = self.parts.snapshots.history
         head = history.head()

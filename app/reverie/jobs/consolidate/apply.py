@@ -308,7 +308,8 @@ def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan
     """Return the operation `op` with `applied` set, and with the reason as its note if it was not applied.
 
     A delete of a file of which a part is kept becomes a `str_replace`. `group`: the changes under review that
-    the operation belongs to; None: later operations of the run undid this one, so it counts as not applied.
+    the operation belongs to; None: nothing is left of its change after the whole run, so it counts as not
+    applied.
     """
     plain = {key: value for key, value in op.items() if key != "note"}
     if group is None:

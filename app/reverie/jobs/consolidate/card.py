@@ -558,7 +558,8 @@ def _links(text: str) -> Iterator[tuple[int, str, bool]]:
 def _below_cut(before: Texts, after: Texts, start_before: Texts, start_after: Texts) -> Iterator[PlacedFact]:
     """Yield facts that a session loaded at its start before the change, and that it no longer loads.
 
-    Only facts that still exist in some memory. `start_before` and `start_after`: the texts that are loaded.
+    Facts that no memory has any more are left out. `start_before` and `start_after`: the texts that a session
+    loads at its start, before and after the change.
     """
     if not start_before:
         return

@@ -97,9 +97,9 @@ class RelatedNotes(Struct, frozen=True):
     score: float
     """The certainty of the finding, 0 to 1."""
     proposal: Proposal | None = None
-    """The change that would settle it; None if the notes do not show what is right."""
+    """The change that would resolve it; None if the notes do not show which one is right."""
     choices: tuple[Proposal | None, Proposal | None] = (None, None)
-    """The changes by which the statement of the first or of the second note would count in both of them."""
+    """The changes that give both notes the statement of the first, or of the second; None if impossible."""
 
 
 _TABLES = (".csv", ".tsv")
@@ -584,7 +584,7 @@ def _taken_over(older: _Note, then: Fact, newer: _Note, now: Fact) -> tuple[Prop
 def _of_later(
     choices: tuple[Proposal | None, Proposal | None], older: _Note, newer: _Note
 ) -> Proposal | None:
-    """Return the choice of the newer note as a suggestion; None if it is not known which one is newer."""
+    """Return the one of `choices` by which the newer note is right; None if it is unknown which is newer."""
     _left, right = choices
     if right is None or not _is_later(newer, older):
         return None
@@ -754,7 +754,7 @@ def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
 def _agree(one: tuple[_Note, _UsedVersion], other: tuple[_Note, _UsedVersion]) -> bool:
     """Return True if two versions of a product, each with the note that names it, do not contradict.
 
-    They do not if both can be true, or if a line that names one of them also names the other.
+    This is so if both can be true for one project, or if a line that names one of them also names the other.
     """
     if one[1].holds_with(other[1]):
         return True
@@ -836,9 +836,9 @@ def _product(name: str) -> str:
 
 
 def _is_of_one_place(one: _Note, other: _Note) -> bool:
-    """Return True if two notes are about the same part of a project.
+    """Return True if two notes may be about the same part of a project.
 
-    Notes of the same name in two folders each describe a part of their own.
+    False for notes with the same name in different folders: each describes the part that its folder is for.
     """
     return one.stem != other.stem or one.path.rpartition("/")[0] == other.path.rpartition("/")[0]
 
@@ -889,7 +889,11 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _of_replaced(older: _Note, fact: Fact, newer: _Note, change: _WentAway) -> Proposal | None:
-    """Return the proposal to name the replacement of a thing in an older note; None if there is none."""
+    """Return the proposal to replace the name of a thing that no longer exists in an older note.
+
+    `fact`: the statement that names the thing. `change`: the statement of the newer note that the thing no
+    longer exists. None if that names no replacement, or if the older note cannot be changed in this way.
+    """
     if not change.instead or not older.may_edit or not _is_later(newer, older):
         return None
     after = renamed(fact.text, change.gone, change.instead)

@@ -238,7 +238,7 @@ def inbox_text(boundary: Boundary, candidates: Sequence[InboxCandidate]) -> str:
 def fitting(
     boundary: Boundary, candidates: Sequence[InboxCandidate], *, file_bytes: int
 ) -> list[InboxCandidate]:
-    """Return the candidates that fit into the inbox file, which may have `file_bytes` bytes, in their order.
+    """Return, in their order, the candidates that fit into an inbox file of at most `file_bytes` bytes.
 
     If not all fit, the most confident are preferred.
     """

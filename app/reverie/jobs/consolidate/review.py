@@ -107,7 +107,7 @@ def renamed_files(
 ) -> dict[str, str]:
     """Return the new path of each file that the run moved, by old path.
 
-    Only moves to a path where no file was before.
+    Moves to a path where another file was before are left out.
     """
     now: dict[str, str | None] = {path: path for path in before}
     for op in ops:
@@ -213,7 +213,7 @@ def _kind(
 
 
 def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) -> str:
-    """Return a sentence that describes the changes to `paths`, if the engine gave no reason for them."""
+    """Return a sentence that describes the changes to `paths`, to use if the engine gave no reason."""
     gone = [path for path in paths if path not in after]
     kept = [path for path in paths if path in after]
     names = ", ".join(paths)
@@ -621,7 +621,7 @@ def _edits_with_a_loss(
 def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[str, ...]:
     """Return the `description:` lines in hunks that a person rejected.
 
-    A description only states the subject of a note, so a line rejected in one note need not stay in another.
+    Other notes may lose lines equal to these, because a description only states the subject of its own note.
     """
     return tuple(
         line

@@ -642,7 +642,7 @@ class DreamService:
     def proposals(
         self, context: ScopeContext, check: Callable[[], None] = no_check
     ) -> ProposalOverlay | None:
-        """Return an overlay for trying proposals; None if the agent changes its memories only itself.
+        """Return an overlay for trying proposals; None if only the agent itself may change its memories.
 
         `check` is called for each memory and may raise to stop.
         """

@@ -54,7 +54,9 @@ class WriterOutcome(FileOutcome, frozen=True, kw_only=True):
     """The result of handling a turn or a person's request."""
 
     timed_out: bool = False
+    """Whether the engine ran out of time."""
     dump: Path | None = None
+    """The path of the dump (trace file) that the run left for the agent's user; None if it left none."""
 
     @property
     def wrote(self) -> bool:

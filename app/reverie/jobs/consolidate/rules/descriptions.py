@@ -262,7 +262,10 @@ def _first_sentence(words: str) -> str:
 
 
 def _without_loose_clause(words: str, caps: Caps) -> str:
-    """Return a sentence that is too long for a description without the explaining clause at its end."""
+    """Return a sentence; if it is too long for a description, without the explaining clause at its end.
+
+    A sentence without such a clause, or with one at an unsuitable place, is returned unchanged.
+    """
     limit = longest_description(caps)
     if utf16_length(words) <= limit:
         return words

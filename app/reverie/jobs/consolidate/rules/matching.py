@@ -120,7 +120,8 @@ def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: s
 def polarity_differs(a: Wording, b: Wording, match: WordingMatch) -> bool:
     """Return True if one statement negates words that the other one affirms.
 
-    Negated words are the first word after the negation, or its whole clause.
+    Of the words that a negation applies to and that both statements have, the other one must affirm all or,
+    if the negation comes before them, the first.
     """
     if a.negative != b.negative:
         return True
