@@ -132,7 +132,7 @@ class FileDraft(ABC):
         """Return `text` with `count` occurrences of `old` replaced by `new`, or all if `count` is `ALL`.
 
         `new` is inserted literally, with the line endings of `text`. An empty `old` fills an empty file.
-        Raises `StoreError`.
+        Raises `StoreError` if `old` occurs less often, or several times although `count` is 1.
         """
         if count != ALL and count < 1:
             raise cls.refused("replace_count must be a positive number, or -1 for every occurrence.")
