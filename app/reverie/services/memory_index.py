@@ -71,7 +71,7 @@ class ChangedLine(Struct, frozen=True):
 
 
 class IndexPlan(Struct, frozen=True):
-    """Fixes of an index; or renames or moves of files, with every other change that they require.
+    """A plan: either fixes of an index, or renames and moves of files with all changes that they require.
 
     `targets`: the requested renames, old path -> new path, empty for fixes; `changes`: all changes of files;
     `moved`: every file that moves, old path -> new path; `emptied`: the folders that are empty afterwards;

@@ -105,7 +105,7 @@ def request_all(overlay: DreamOverlay, proposal: Proposal, notes: Mapping[str, N
 
 
 class DecisionJob(Job[None]):
-    """The run that carries out one proposal, the change by which a person settles a finding."""
+    """The run that carries out one proposal, the change with which a person resolves a finding."""
 
     kind = "decision"
     before = "before a decision"
