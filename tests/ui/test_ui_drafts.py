@@ -19,7 +19,7 @@ from reverie.engine.channel import Channel
 from reverie.engine.client import EngineGone
 from reverie.services.drafts import DraftService
 from reverie.services.edits import UserEdits, current_text
-from reverie.services.views import Draft
+from reverie.services.views import Draft, Offers
 from reverie.ui import dialogs
 from reverie.ui.editor.buffer import Address, Buffer, FileRef, from_draft
 from reverie.ui.memory.edit_dialogs import MoveDialog
@@ -256,6 +256,20 @@ def test_a_refused_restore_is_said_until_the_next_try_whatever_is_searched(
     drafts.bar._close.click()
     drafts.look_again()
     driver.until(lambda: "1 file has unsaved text" in drafts.bar.text)
+
+
+def test_a_search_that_began_before_a_restore_offers_the_draft_no_more(windows: Windows, home: Path) -> None:
+    content = left_behind(windows, home)
+    driver = again(windows, home)
+    drafts = driver.tab.drafts
+    before = Offers(drafts.offers, ())
+    drafts.restore(drafts.offers[0])
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.content == content)
+    drafts._on_found(before)
+    assert (drafts.offers, drafts.bar.isHidden()) == ((), True)
+    drafts._on_found(Offers((), ()))
+    drafts._on_found(before)
+    assert drafts.offers == before.offers, "another draft of that name"
 
 
 def test_a_draft_without_a_place_to_go_can_still_be_read_and_copied(windows: Windows, home: Path) -> None:

@@ -48,6 +48,8 @@ class DraftOffers(QObject):
         self._session: HomeSession | None = None
         self._offers: dict[str, Offer] = {}
         self._later: set[str] = set()
+        # Restored and discarded drafts; a search that began before still finds them on disk.
+        self._done_with: set[str] = set()
         self._has_looked = False
         self._not_kept = ""
         # Why the last restore or discard was refused, until the user tries again or closes the bar.
@@ -73,7 +75,7 @@ class DraftOffers(QObject):
             self._session.trouble.disconnect(self._on_trouble)
         self._session = session
         self._has_looked = False
-        self._offers = {}
+        self._offers, self._done_with = {}, set()
         self._refused = None
         self.bar.clear()
         if self.dialog is not None:
@@ -118,7 +120,9 @@ class DraftOffers(QObject):
         )
 
     def _on_found(self, found: Offers) -> None:
-        self._offers = {offer.name: offer for offer in found.offers}
+        offers = {offer.name: offer for offer in found.offers}
+        self._done_with.intersection_update(offers)
+        self._offers = {name: offer for name, offer in offers.items() if name not in self._done_with}
         self._say(len(found.damaged))
         self.follow()
 
@@ -304,6 +308,7 @@ class DraftOffers(QObject):
 
     def _forget(self, name: str) -> None:
         self._offers.pop(name, None)
+        self._done_with.add(name)
         self._say()
         if self.dialog is not None and self.dialog.isVisible():
             self.dialog.show_offers(self.offers)
