@@ -584,9 +584,15 @@ def _taken_over(older: _Note, then: Fact, newer: _Note, now: Fact) -> tuple[Prop
 def _of_later(
     choices: tuple[Proposal | None, Proposal | None], older: _Note, newer: _Note
 ) -> Proposal | None:
-    """Return the one of `choices` by which the newer note is right; None if it is unknown which is newer."""
+    """Return the one of `choices` by which the newer note is right; None if it is unknown which is newer.
+
+    None also if the names have different numbers, such as `prices-2025.md` and `prices-2026.md`: then each
+    value may be right for its own year or version, whenever it was written.
+    """
     _left, right = choices
-    if right is None or not _is_later(newer, older):
+    numbers = [set(re.findall(r"\d+", each.path.rpartition("/")[2])) for each in (older, newer)]
+    is_of_another_time = all(numbers) and numbers[0] != numbers[1]
+    if right is None or is_of_another_time or not _is_later(newer, older):
         return None
     return replace(right, why=later_value(older.path, newer.path))
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.jobs.consolidate.findings import RelatedKind, RelatedNote, RelatedNotes, related_notes
+from reverie.values import replace
 
 DAY = 86_400_000
 BODY = """# Deploying the billing service
@@ -250,6 +251,36 @@ def test_of_many_notes_with_other_versions_the_last_two_that_disagree_are_told()
     texts = {f"n{number}.md": f"{ABOUT}- React {number}\n" for number in (16, 17, 18)}
     (hit,) = found(texts, "contradiction", n16=1, n17=2, n18=3)
     assert named(hit) == ["n17.md", "n18.md"]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_suggested"),
+    [
+        (("server.md", "limits.md"), True),
+        (("prices-2025.md", "prices-2026.md"), False),
+        (("prices.md", "prices-2026.md"), True),
+    ],
+)
+def test_the_later_value_is_suggested_unless_the_names_are_of_other_years_or_versions(
+    names: tuple[str, str], is_suggested: bool
+) -> None:
+    older, newer = names
+    line = "- Request timeout of the shop: {} seconds\n"
+    texts = {
+        older: f"# Server\n\nThe shop runs on one machine.\n\n{line.format(30)}",
+        newer: f"# Limits of the shop\n\nThe shop runs on one machine.\n\n{line.format(45)}",
+    }
+    for days in ((1, 2), (2, 1)):
+        written = dict(zip((older[:-3], newer[:-3]), days, strict=True))
+        store = [replace(each, may_edit=True) for each in notes(texts, **written)]
+        (hit,) = [each for each in related_notes(store) if each.kind == "contradiction"]
+        assert (hit.proposal is not None) == is_suggested
+        if hit.proposal is not None:
+            ((path, text),) = hit.proposal.texts.items()
+            later = max(texts, key=lambda name: written[name[:-3]])
+            assert not path.endswith("/" + later)
+            assert text is not None
+            assert ("45" in text) == (later == newer)
 
 
 def test_a_journal_contradicts_nothing_for_it_tells_what_was() -> None:
