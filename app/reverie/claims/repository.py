@@ -235,11 +235,11 @@ def _unusable(project: Path, cause: str) -> Unavailable:
 
 
 def git_directory(project: Path, *, inside: bool = False) -> Path:
-    """Return the git directory of the checkout or bare repository at `project`; of a worktree, its own.
+    """Return the git directory of the checkout, worktree or bare repository at `project`.
 
-    `inside`: accept a bare repository in `project` that the file `.git` names, as people place it beside its
-    worktrees; `project` then has no checked-out files. Raises `Unavailable` if there is no repository, or if
-    the file `.git` names one that belongs to another checkout.
+    For a worktree, this is the worktree's own git directory. `inside`: True to accept a directory without
+    checked-out files whose file `.git` names a bare repository in it, beside its worktrees. Raises
+    `Unavailable` if there is no repository, or if `.git` names one that belongs to another checkout.
     """
     dot = project / ".git"
     try:

@@ -61,10 +61,10 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
 
 
 def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
-    """Return the verdict of a check if no model can be used, or if it is unknown which one would be.
+    """Return the verdict of a check that needs a model, for a home whose model is unknown or unusable.
 
-    `found` is None if the model is unknown; then the check passes. Otherwise `found` has a problem that `fix`
-    solves, and the check fails.
+    `found`: the facts about the model; None if it is unknown which model is used, and then the check passes.
+    Otherwise the check fails with the problem in `found`, and `fix` solves it.
     """
     if found is None:
         return "pass", phrase("The model was not checked: models are unknown here.")

@@ -98,11 +98,11 @@ class EngineClient:
 
     `environment` returns the environment variables for runs, in place of the engine's own.
 
-    `explain` and `on_lost` are for an engine on another machine. `explain` returns the error to raise. Its
-    argument is the failure of the first messages of a connection (`Hello` and its reply), or None if the
-    connection was lost later. A lost connection to such an engine is retried until it is restored, which may
-    take long; until then, calls fail with the error of `explain`. `on_lost` is called with that error once
-    per loss.
+    `explain` and `on_lost` are for an engine on another machine. `explain` returns the error to raise when
+    that engine cannot be reached. Its argument is the failure of the first messages of a connection (`Hello`
+    and its reply), or None if the connection was lost later. A lost connection to such an engine is retried
+    until it is restored, which may take long; until then, calls fail with the error of `explain`. `on_lost`
+    is called with that error once per loss.
     """
 
     def __init__(

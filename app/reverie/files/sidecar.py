@@ -208,7 +208,8 @@ class Sidecar:
     """One JSON file, which holds data about memories, such as usage, pins or the last consolidation.
 
     If `path` is a symlink, its target is written. `lock_dir`: the directory for the lock between Reverie's
-    processes; `clock` names the copy of an unreadable file. `require` is called before each change and may
+    processes. An unreadable file is copied before it is replaced, and the time of `clock` is in the name of
+    the copy. `require` is called before each change and may
     raise to refuse the change. `ending`: bytes that this class adds at the end of the file and no other
     program does, by which `is_ours` recognises the file; empty: none are added.
     """

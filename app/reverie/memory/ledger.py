@@ -156,9 +156,9 @@ def put_back(
 ) -> dict[str, Delta]:
     """Apply the overwritten changes to `entries` again, in place; return all deltas, none marked as lost.
 
-    `exists` returns whether a key has a file. In the returned deltas, `before` and `after` are the entries
-    before and after this call; but if the agent had no entry before the change, the delta keeps both, even
-    if other Reverie processes have changed the entry since.
+    `exists` returns whether the memory of a key exists; without it, only a pin is set again. Each returned
+    delta has the entries from before and after this call. A delta whose entry did not exist before its
+    change is returned with its own two entries, so that an undo still removes the entry.
     """
     made: dict[str, Delta] = {}
     for key, delta in deltas.items():

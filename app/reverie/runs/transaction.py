@@ -521,7 +521,8 @@ class Transaction:
     def _missing_directories(self, changes: Sequence[FileChange]) -> tuple[tuple[str, str], ...]:
         """Return the directories that these changes will create, deepest first.
 
-        They may include a directory with the name of a file that one of the changes deletes.
+        Each is a pair: the existing directory in which it will be, relative to the home if it is inside, and
+        its path below that. They may include a directory with the name of a file that the changes delete.
         """
         found: dict[Path, tuple[str, str]] = {}
         freed = {each.root.directory / each.rel for each in changes if each.after is None}

@@ -290,10 +290,11 @@ class UserEdits:
         self._record(changed, "Undone by hand", warnings)
 
     def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
-        """Return `step`, which undoes a delete, changed to restore from the newest commit that has the files.
+        """Return the undo of a delete that restores the newest recorded version of the files.
 
-        An agent may have written the files once more after they were recorded. If another snapshot has
-        already recorded the deletion, `step` is returned as it is. Problems are added to `warnings`.
+        `step`: the undo made before the delete. An agent may have written the files once more between, and
+        the snapshot after the delete recorded that; then the result restores from that commit, otherwise it
+        is `step`. `root` and `rel`: the deleted memory or folder. Problems are added to `warnings`.
         """
         with warned(warnings):
             head = self._history_head()

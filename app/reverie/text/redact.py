@@ -992,7 +992,7 @@ def marked_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets in a memory that a person should check.
 
     `redact` replaces anything that may be a secret. A marked secret costs a person's time, so its value must
-    have a known format or look drawn by chance, or be a word with digits where a password is given. A value
+    have a known format, look random, or be a word with digits in the place of a password. A value
     made only of words or names is not marked, nor are placeholders, default passwords, code, examples, and
     values shortened by their author.
     """

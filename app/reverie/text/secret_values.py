@@ -688,9 +688,10 @@ def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _basic_auth(text: str, name: str, position: int) -> SecretSpan | None:
-    """Return the span of the value of `auth` or `_auth` (Docker, npm): a name and a password in Base64.
+    """Return the span of a value that is a user name and password in Base64, as Docker and npm store them.
 
-    `position`: the position at which the value begins, or its opening quote. None if there is no such value.
+    `name`: the key of the value; only `auth` and `_auth` hold such values. `position`: the position of the
+    value or of its opening quote. None if the value is not of this form.
     """
     if name.lower() not in ("auth", "_auth"):
         return None

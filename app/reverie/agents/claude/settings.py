@@ -706,9 +706,10 @@ class _Order:
             self.failed.append(FailedImport(path, label, f"@{mention.target}", problem, mention.line))
 
     def _name_credential(self, origin: _Origin, path: Path, real: str) -> bool:
-        """Add to `found` a project file that may hold credentials, without opening it, and return True.
+        """Return True if a project file may hold credentials, and list it without opening it.
 
-        Returns False, and does nothing, for any other file. `real`: the path with symlinks resolved.
+        `origin`: the reason why the agent loads the file; `real`: `path` with symlinks resolved. Does nothing
+        for any other file, and returns False.
         """
         resolved = Path(real)
         if real in self._seen or not never_opened(path, resolved) or not may_be_named(path, resolved):

@@ -458,9 +458,9 @@ class OpenFile(QObject):
 
 
 def _whole(buffer: Buffer, content: str) -> str:
-    """Return the text of a file's `content` as the document has it.
+    """Return the text of a file's `content` for the document: no byte order mark, lines end with LF.
 
-    The end of a large read-only file is left out; `buffer` is the state of the file.
+    `buffer`: the state of the file. The end of a large read-only file is left out.
     """
     return widget_text(body(content[:SHOWN_CHARS] if buffer.read_only else content))
 
