@@ -134,7 +134,16 @@ def related_notes(
     store = _Store(sorted(told, key=lambda note: utf16_key(note.path)), check)
     alike = list(_alike(store))
     found = [*alike, *_contradictions(store), *_other_versions(store), *_superseded(store)]
+    works = {frozenset(each.paths): each for each in _of_one_work(store)}
+    # What has a suggestion says more about a pair than that its notes are similar.
+    found = [each for each in found if each.proposal or not _has_proposal(works.get(frozenset(each.paths)))]
+    known = {frozenset(each.paths) for each in found}
+    found += (each for pair, each in works.items() if pair not in known)
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.paths)))
+
+
+def _has_proposal(finding: RelatedNotes | None) -> bool:
+    return finding is not None and finding.proposal is not None
 
 
 class _Note:
@@ -185,6 +194,21 @@ class _Note:
         )
 
     @cached_property
+    def work(self) -> frozenset[str]:
+        """The beginnings of the words of its name that name its subject, without its stage and form."""
+        words = _words()
+        left_out = words.open_stages | words.done_stages | words.forms
+        return frozenset(word[:STEM] for word in self.subject if word not in left_out)
+
+    @cached_property
+    def stage(self) -> Literal["open", "done", ""]:
+        """The stage of the work at which it was written, according to its name; empty if unclear."""
+        is_open, is_done = (
+            not each.isdisjoint(self.name) for each in (_words().open_stages, _words().done_stages)
+        )
+        return "" if is_open == is_done else "open" if is_open else "done"
+
+    @cached_property
     def numbers(self) -> frozenset[str]:
         """The numbers in the note's file name, without dates."""
         plain = _DATE.sub(" ", self.path.rpartition("/")[2])
@@ -224,6 +248,16 @@ class _Words(Struct, frozen=True):
     """Words in a name that mark a later version of a note."""
     earlier: frozenset[str]
     """Words in a name that mark an earlier version of a note."""
+    open_stages: frozenset[str]
+    """Words in a name which show that a note was written before some work was done."""
+    done_stages: frozenset[str]
+    """Words in a name which show that a note was written when some work was done."""
+    passing: frozenset[str]
+    """Those of `open_stages` whose notes only follow the work."""
+    forms: frozenset[str]
+    """Words in a name that tell the kind of text, not its subject."""
+    facets: frozenset[str]
+    """Beginnings of words in a name which show that the note is about one side of a subject only."""
     labels: frozenset[str]
     """Words that often stand before a colon and name no subject."""
     one: frozenset[str]
@@ -279,6 +313,7 @@ def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
         versions["any"] | versions["later"] | versions["earlier"],
         versions["later"],
         versions["earlier"],
+        *(frozenset(table["stages"][name].split()) for name in ("open", "done", "passing", "form", "facets")),
         frozenset(table["labels"]["any"].split()),
         _names(table["labels"]["one"]),
         frozenset(table["labels"]["journals"].split()),
@@ -490,9 +525,7 @@ def _lines_of(relation: Relation, older: _Note, newer: _Note) -> tuple[QuotedLin
     for one, other in pairs[:1]:
         line_of = {one.path: one.line, other.path: other.line}
         return _evidence(older, line_of[older.path]), _evidence(newer, line_of[newer.path])
-    return tuple(
-        _evidence(note, next((fact.line for fact in note.compared.facts), 1)) for note in (older, newer)
-    )
+    return _title(older), _title(newer)
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
@@ -1020,6 +1053,76 @@ def _task(text: str) -> str:
 _LONGEST_STEP = 240
 _MOST_STEPS = 20
 _SAME_WORK = 0.2
+# The least similarity of two notes about the same work, if one word or several words name it.
+_SAME_WORK_OF_ONE_WORD = 0.3
+_SAME_WORK_NAMED = 0.2
+# The least similarity if the name of one note has further words.
+_PART_OF_WORK = 0.35
+_MOST_SIBLINGS = 8
+
+
+def _of_one_work(store: _Store) -> Iterator[RelatedNotes]:
+    """Yield pairs of notes whose names show that they are about the same piece of work.
+
+    For example, a note of progress and one of the result, or two overviews.
+    """
+    named: dict[str, list[int]] = defaultdict(list)
+    for number, note in enumerate(store.notes):
+        if not note.is_past:
+            for word in note.work:
+                named[word].append(number)
+    pairs = {
+        pair
+        for numbers in named.values()
+        if len(numbers) <= _MOST_SIBLINGS
+        for pair in combinations(numbers, 2)
+    }
+    found = []
+    for one, other in sorted(pairs):
+        store.check()
+        first, second = store.notes[one], store.notes[other]
+        least = _least_for_work(first, second)
+        if least and (alike := store.index.similarity(one, other)) >= least:
+            found.append(_of_stages(first, second, alike))
+    yield from _few_of_family(found)
+
+
+def _least_for_work(first: _Note, second: _Note) -> float:
+    """Return the similarity from which two notes are about the same work; 0 if their names tell otherwise."""
+    if first.folders != second.folders or first.numbers != second.numbers:
+        return 0.0
+    if _is_journal(first) and _is_journal(second):
+        return 0.0  # Each is about its own day.
+    if first.names(second) or second.names(first):
+        return 0.0  # A note that refers to the other by name complements it.
+    small, large = sorted((first.work, second.work), key=len)
+    if small == large:
+        return _SAME_WORK_NAMED if len(small) > 1 else _SAME_WORK_OF_ONE_WORD
+    is_part = small < large and _words().facets.isdisjoint(large - small)
+    is_staged = {first.stage, second.stage} == {"open", "done"}
+    return _PART_OF_WORK if is_part and (len(small) > 1 or is_staged) else 0.0
+
+
+def _of_stages(first: _Note, second: _Note, alike: float) -> RelatedNotes:
+    """Return the finding about two notes of the same work."""
+    is_staged = {first.stage, second.stage} == {"open", "done"}
+    older, newer, _ = _in_order(first, second)
+    if is_staged:
+        older, newer = (first, second) if first.stage == "open" else (second, first)
+    evidence = tuple(_title(note) for note in (older, newer))
+    follows = not _words().passing.isdisjoint(older.name) and older.work == newer.work
+    proposal = None
+    if is_staged and follows and older.may_delete and not _is_later(older, newer):
+        proposal = deletion(older.path, overtaken(older.path, newer.path))
+    kind: RelatedKind = "superseded" if is_staged else "differing"
+    return RelatedNotes(kind, (older.path, newer.path), evidence, round(0.6 + 0.2 * alike, 4), proposal)
+
+
+def _title(note: _Note) -> QuotedLine:
+    """Return the first line with content of a note as a quote."""
+    return _evidence(note, next((fact.line for fact in note.compared.facts), 1))
+
+
 _DENIED = pattern_of(r"\b(?:not yet|noch nicht|not|never|to be|nicht)\s+\w+", re.IGNORECASE)
 _PARTLY = pattern_of(r"(?<!\d)\d{1,2}\s?%")
 

@@ -517,3 +517,39 @@ def test_a_quoted_line_is_no_fence_of_the_front_matter() -> None:
     for kind in ("near-duplicate", "successor", "contradiction", "superseded"):
         for one in found({"deploy.md": head + BODY, "billing-releases.md": head + small}, kind):
             assert all(each.text.strip("-") for each in one.evidence)
+
+
+PROGRESS = """# Refactoring of the ledger: progress
+
+- The parser of bank statements is split off
+- Next: split off the matcher of payments
+"""
+RESULT = """# Refactoring of the ledger is completed
+
+- The parser of bank statements is split off
+- The matcher of payments is split off, too
+"""
+
+
+def staged(first: str, second: str) -> list[RelatedNotes]:
+    texts = {first: PROGRESS, second: RESULT}
+    may = [replace(note, may_edit=True, may_delete=True) for note in notes(texts)]
+    return [each for each in related_notes(may) if {*named(each)} == {first, second}]
+
+
+def test_a_note_of_progress_is_superseded_by_that_of_the_result() -> None:
+    (one,) = staged("ledger-refactoring-progress.md", "ledger-refactoring-completed.md")
+    assert one.kind == "superseded"
+    assert named(one) == ["ledger-refactoring-progress.md", "ledger-refactoring-completed.md"]
+    assert [each.text for each in one.evidence] == [PROGRESS.split("\n")[0], RESULT.split("\n")[0]]
+    assert one.proposal is not None
+    assert one.proposal.texts == {"/memories/project/ledger-refactoring-progress.md": None}
+
+
+def test_a_plan_may_say_more_than_its_result_so_it_is_not_suggested_for_deletion() -> None:
+    (one,) = staged("ledger-refactoring-plan.md", "ledger-refactoring-completed.md")
+    assert one.proposal is None
+
+
+def test_notes_of_two_works_are_apart() -> None:
+    assert staged("ledger-refactoring-progress.md", "invoices-refactoring-completed.md") == []

@@ -98,6 +98,8 @@ def test_a_missing_description_is_the_text_that_says_what_the_note_is_about(
         "# Queue\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\nThe nightly job fails on Sundays.\n",
         "# Queue\n\n```sh\nmake\n```\n\nThe nightly job fails on Sundays.\n",
         "# Queue\n\n**Goal**: nightly deployment of jobs - COMPLETED!\n",
+        "# Queue\n\nThe second pass over all nightly jobs is complete in the working tree.\n",
+        "# Queue\n\nRetrying of failed nightly jobs is done.\n",
     ],
 )
 def test_orders_states_and_points_of_a_list_do_not_describe_a_note(text: str) -> None:
