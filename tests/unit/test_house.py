@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_684,
+    "code lines": 95_760,
     "banners": 0,
     "value classes": 673,
     "forwarders": 98,
