@@ -3972,6 +3972,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>WorthPage</name>
     <message>
+        <source>&amp;Apply suggestion</source>
+        <translation>Vorschlag &amp;anwenden</translation>
+    </message>
+    <message>
         <source>&amp;Dismiss</source>
         <translation>&amp;Verwerfen</translation>
     </message>
@@ -4020,6 +4024,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die beiden lassen, wie sie sind, und dieses Paar nicht mehr zeigen</translation>
     </message>
     <message>
+        <source>Make the suggested change (A); you can undo it</source>
+        <translation>Die vorgeschlagene Änderung ausführen (A); Sie können sie rückgängig machen</translation>
+    </message>
+    <message>
         <source>Merge the memories into one by hand</source>
         <translation>Von Hand eine einzige Notiz daraus machen</translation>
     </message>
@@ -4058,6 +4066,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show the next pair of lines on the same topic</source>
         <translation>Das nächste Paar von Zeilen über dasselbe zeigen</translation>
+    </message>
+    <message>
+        <source>Suggested change</source>
+        <translation>Vorgeschlagene Änderung</translation>
+    </message>
+    <message>
+        <source>Suggestion: {why}</source>
+        <translation>Vorschlag: {why}</translation>
     </message>
     <message>
         <source>The memories are checked again whenever one of them changes.</source>
@@ -6655,6 +6671,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Save your changes before closing?</source>
         <translation>Änderungen vor dem Schließen speichern?</translation>
+    </message>
+    <message numerus="yes">
+        <source>Saves %n tokens per session.</source>
+        <translation><numerusform>Spart %n Token je Sitzung.</numerusform><numerusform>Spart %n Tokens je Sitzung.</numerusform></translation>
     </message>
     <message>
         <source>Scan the folders instead</source>
@@ -9615,6 +9635,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>“{file}”: another memory also has the name “{about}”</source>
         <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
+    </message>
+    <message numerus="yes">
+        <source>… %n more lines</source>
+        <translation><numerusform>… %n weitere Zeile</numerusform><numerusform>… %n weitere Zeilen</numerusform></translation>
     </message>
     <message>
         <source>… the rest is too long to show here.</source>

@@ -153,6 +153,39 @@ def test_one_press_keeps_one_of_a_pair_and_undo_brings_the_other_back(
     driver.until(lambda: "successor" in kinds(driver))
 
 
+@pytest.mark.parametrize("by_key", [False, True])
+def test_one_press_applies_the_suggestion_and_undo_takes_it_back(
+    windows: Windows, home: Path, by_key: bool
+) -> None:
+    copy = home / "memory/global/checks-copy.md"
+    for file in (copy, home / "memory/global/checks.md"):
+        file.write_text(
+            "# Checks\n\n- Compare the totals of the ledger with those of the bank each Friday.\n"
+        )
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+
+    def select(path: str) -> None:
+        row = next(n for n, matter in enumerate(page.list.values) if path in matter[0].paths)
+        page.list.setCurrentIndex(page.list.rows.index(row, 0))
+
+    select(OLD)
+    assert page.apply.isHidden(), "the two state different things"
+    assert page.diff.isHidden()
+    select("/memories/global/checks.md")
+    assert page.why.text().startswith("Suggestion: checks.md has everything that checks-copy.md states.")
+    assert page.diff.content.startswith("--- a/memories/global/checks-copy.md\n+++ /dev/null\n")
+    assert "ledger" in page.diff.content
+    if by_key:
+        driver.qtbot.keyClick(page.list, Qt.Key.Key_A)
+    else:
+        page.apply.click()
+    driver.until(lambda: not copy.exists())
+    driver.until(lambda: "checks" not in repr([matter[0].paths for matter in page.list.values]))
+    page.message.button("undo").click()
+    driver.until(copy.exists)
+
+
 def test_a_pair_that_changed_meanwhile_is_left_alone_and_the_page_says_so(
     windows: Windows, home: Path
 ) -> None:
@@ -162,7 +195,7 @@ def test_a_pair_that_changed_meanwhile_is_left_alone_and_the_page_says_so(
     driver.until(lambda: bool(page.pair.sides.rows))
     (home / "memory/global/releases.md").unlink()
     page.pair.right.keep.click()
-    driver.until(lambda: not page.message.isHidden() and "no longer the file" in page.message.text)
+    driver.until(lambda: not page.message.isHidden() and "have changed since" in page.message.text)
     assert (home / "memory/global/releases-updated.md").exists()
 
 
@@ -176,7 +209,7 @@ def test_a_memory_that_differs_from_what_is_shown_is_not_deleted(windows: Window
     text = goes.read_text() + "- A line that nobody has seen here.\n"
     goes.write_text(text)
     page.pair.right.keep.click()
-    driver.until(lambda: not page.message.isHidden() and "no longer the file" in page.message.text)
+    driver.until(lambda: not page.message.isHidden() and "changed since" in page.message.text)
     assert goes.read_text() == text
 
 
@@ -407,7 +440,7 @@ def test_nothing_found_in_one_workspace_is_left_standing_for_another(windows: Wi
     page.keep_wanted.emit(found, 0)
     driver.do("view.memory")
     driver.until(lambda: driver.tab.worth.is_settled and page.title.text() != "Searching…")
-    assert all(PROJECT_OLD not in each.paths for matter in page.list.values for each in matter)
+    assert all(found.id != each.id for matter in page.list.values for each in matter)
     assert {file.name for file in there.iterdir()} >= {"releases.md", "releases-updated.md"}
 
 

@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_760,
+    "code lines": 95_814,
     "banners": 0,
-    "value classes": 673,
+    "value classes": 672,
     "forwarders": 98,
     "late imports": 195,
 }

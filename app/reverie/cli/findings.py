@@ -34,7 +34,7 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.findings import RelatedNote
 from reverie.services.container import asked_context, shown_contexts
 from reverie.services.findings import (
-    Decided,
+    ChangedMemory,
     Dismissals,
     FindingReport,
     FindingService,
@@ -42,6 +42,7 @@ from reverie.services.findings import (
     findings_of,
     matters_in,
 )
+from reverie.services.views import RunReverted
 from reverie.services.workbench import Workbench
 from reverie.text.summaries import some
 from reverie.values import Struct, columns
@@ -51,6 +52,7 @@ class _Source(Struct, frozen=True):
     """A place that was searched for findings, and the findings there."""
 
     report: FindingReport
+    dismissals: Dismissals
     service: FindingService | None = None
     """The service of a home; None for the notes in a project directory."""
     context: ScopeContext | None = None
@@ -106,42 +108,37 @@ def decide(session: Invocation) -> int:
             choices=tuple(sorted({str(each.project_path) for each in contexts if each is not None})),
             next_step="Name the project with --project, or the home with --home.",
         )
-    decided = _decided(session, *held[0])
-    if session.as_json:
-        changes = [columns(each, "path command diff") for each in decided.changes]
-        print_json({"run": decided.run_id or None, "changes": changes})
-        return DONE
-    if decided.changes:
-        text = "".join(each.diff for each in decided.changes).rstrip("\n")
-        # A terminal must not obey control sequences in a memory.
-        print_text(printable(text.expandtabs()) if is_terminal() else text)
-    print_text(_outcome(session, decided))
-    return DONE
-
-
-def _decided(session: Invocation, source: _Source, finding: MemoryFinding) -> Decided:
+    source, finding = held[0]
     take, dry_run = session.arguments.take, session.arguments.dry_run
-    if source.service is not None and source.context is not None:
-        state = source.service.shown_state(finding.id)
-        return source.service.decide(source.context, finding.id, take, state, dry_run=dry_run)
-    if take not in ("both", "never"):
+    run_id, changes = None, tuple[ChangedMemory, ...]()
+    if take in ("both", "never"):
+        matter = (each.id for each in source.report.findings if each.matter == finding.matter)
+        if not dry_run:
+            source.dismissals.dismiss((finding.id,) if take == "both" else tuple(matter))
+    elif source.service is None or source.context is None:
         raise Unavailable(
             "Nothing was changed.",
             cause=f"{finding.paths[0]} is a file of the project, and not in the home of an agent.",
             next_step="Edit the file.",
         )
-    if not dry_run:
-        matter = [each.id for each in source.report.findings if each.matter == finding.matter]
-        _of_projects(session).dismiss((finding.id,) if take == "both" else tuple(matter))
-    return Decided()
-
-
-def _outcome(session: Invocation, decided: Decided) -> str:
-    if decided.run_id:
-        return f"Changed {some(len(decided.changes), 'file')}. Undo: `reverie revert {decided.run_id}`."
-    if session.arguments.dry_run:
-        return "Nothing was changed, because this is a dry run."
-    return "This finding will not be shown again."
+    else:
+        asked = source.context, finding.id, take, source.service.shown_state(finding.id)
+        changes = source.service.changes(*asked)
+        if not dry_run:
+            (step,) = source.service.decide(*asked).steps
+            run_id = step.run_id if isinstance(step, RunReverted) else None
+    if session.as_json:
+        print_json({"run": run_id, "changes": [columns(each, "path command diff") for each in changes]})
+        return DONE
+    if changes:
+        text = "".join(each.diff for each in changes).rstrip("\n")
+        # A terminal must not obey control sequences in a memory.
+        print_text(printable(text.expandtabs()) if is_terminal() else text)
+    if run_id is not None:
+        print_text(f"Changed {some(len(changes), 'file')}. Undo: `reverie revert {run_id}`.")
+    else:
+        print_text("Nothing was changed." if dry_run else "This finding will not be shown again.")
+    return DONE
 
 
 def _project(session: Invocation) -> Path | None:
@@ -164,7 +161,7 @@ def _sources(session: Invocation, project: Path | None) -> tuple[list[_Source], 
             workbench = Workbench(parts)
             service = workbench.worth_a_look
             contexts = _contexts(workbench, project)
-            sources += [_Source(service.find(context), service, context) for context in contexts]
+            sources += [_Source(service.find(context), service, service, context) for context in contexts]
         except UserError as error:
             errors.append(error)
     return sources, errors
@@ -180,12 +177,10 @@ def _in_project(session: Invocation, project: Path) -> _Source:
     claims.look()
     checked = claims.notes()
     found = findings_of([RelatedNote(note.path, note.text) for note in checked], claims.check(checked).stale)
-    kept = tuple(_of_projects(session).without_dismissed(found))
-    return _Source(
-        FindingReport(
-            kept, len(checked), len({each.matter for each in found}) - len({each.matter for each in kept})
-        )
-    )
+    dismissals = _of_projects(session)
+    kept = tuple(dismissals.without_dismissed(found))
+    dismissed = {each.matter for each in found}.difference(each.matter for each in kept)
+    return _Source(FindingReport(kept, len(checked), len(dismissed)), dismissals)
 
 
 def _of_projects(session: Invocation) -> Dismissals:

@@ -83,14 +83,8 @@ _MARKS: dict[str, tuple[FindingKind, float]] = {
 }
 _STALE = 0.9
 _log = logging.getLogger("reverie.services")
-Take = Literal["suggestion", "left", "right", "both", "never"]
-"""A decision about a finding.
-
-- `suggestion`: make the suggested change
-- `left`, `right`: of two memories, the first or the second is right
-- `both`: leave both unchanged, and do not show this finding again
-- `never`: do not show this finding, nor the others of its matter, again
-"""
+Take = Literal["suggestion", "left", "right"]
+"""A decision that changes memories: make the suggested change, or: the first or second memory is right."""
 _ALIKE = ("near-duplicate", "successor", "differing")
 _NOTICED: dict[str, float] = {
     "contradiction": 0.89,
@@ -170,16 +164,6 @@ class ChangedMemory(Struct, frozen=True):
     command: Literal["create", "delete", "str_replace"]
     diff: str
     """The change as a unified diff; secrets are redacted."""
-
-
-class Decided(Struct, frozen=True):
-    """The result of a decision."""
-
-    run_id: str = ""
-    """The run that changed the memories; empty if none was changed."""
-    changes: tuple[ChangedMemory, ...] = ()
-    undo: Undo | None = None
-    """Undoes the run; None if there was none."""
 
 
 class _Found(Struct, frozen=True):
@@ -455,30 +439,40 @@ class FindingService(Dismissals):
         found = _found_in(notes, stale.claims, parts.noticed.of(context), parts.home.caps, check)
         return overlay, notes, found, limits
 
-    def decide(
-        self, context: ScopeContext, finding_id: str, take: Take, state: str, *, dry_run: bool = False
-    ) -> Decided:
-        """Carry out the decision `take` about a finding; return the changes.
+    def changes(
+        self, context: ScopeContext, finding_id: str, take: Take, state: str
+    ) -> tuple[ChangedMemory, ...]:
+        """Return the changes that `decide` would make; raises as `decide` does."""
+        _proposal, changes = self._decision(context, finding_id, take, state)
+        return tuple(ChangedMemory(each.path, each.command, _diff([each])) for each in changes)
 
-        `state`: the `state` of the finding as the person saw it. `dry_run`: only return the changes. Raises
-        `StoreError` if there is no such finding any more, or if it cannot be decided in this way; `Conflict`
-        if the memories have changed since; `Busy` while another run is at work.
+    def decide(self, context: ScopeContext, finding_id: str, take: Take, state: str) -> Undo:
+        """Carry out a decision about a finding as a run; return the `Undo`, which reverts the run.
+
+        `state`: the `state` of the finding as the person saw it. Raises `StoreError` if there is no such
+        finding any more or it cannot be decided in this way, `Conflict` if the memories have changed since,
+        `Busy` while another run is at work.
         """
+        proposal, changes = self._decision(context, finding_id, take, state)
+        result = self._parts.dreams.decide(context, proposal, changes)
+        sentence = f"Undid changes to {some(len(changes), 'file')}."
+        removed = tuple(each.path for each in changes if each.after is None)
+        steps = (RunReverted(result.run_id),)
+        return Undo(context, changes[0].path, steps, sentence, len(result.applied), removed=removed)
+
+    def _decision(
+        self, context: ScopeContext, finding_id: str, take: Take, state: str
+    ) -> tuple[Proposal, Sequence[FileChange]]:
+        """Return the change to make for a decision, and all files that it changes."""
         overlay, notes, found, _limits = self._look(context, no_check)
         known = next((each for each in found if each.finding.id == finding_id), None)
         if known is None:
             raise StoreError(
-                f"There is no finding {finding_id}.",
-                cause="Its lines have changed, or it was found in other memories.",
+                "Nothing was changed.",
+                cause="The memories have changed since this finding was shown.",
                 next_step="List the findings again.",
                 reason="missing",
             )
-        finding = _shown(known, overlay, {note.path: note.text for note in notes})
-        if take in ("both", "never"):
-            ids = [each.finding.id for each in found if each.finding.matter == finding.matter]
-            if not dry_run:
-                self.dismiss((finding.id,) if take == "both" else tuple(ids))
-            return Decided()
         proposal = known.proposal if take == "suggestion" else known.choices[take == "right"]
         changes = () if proposal is None or overlay is None else overlay.changes(proposal)
         if proposal is None or not changes:
@@ -488,17 +482,10 @@ class FindingService(Dismissals):
                 next_step="Edit the memories, or choose another decision.",
                 reason="undecidable",
             )
+        finding = _shown(known, overlay, {note.path: note.text for note in notes})
         if state != finding.state:
             raise changed_since(finding.paths[0])
-        changed = tuple(ChangedMemory(each.path, each.command, _diff([each])) for each in changes)
-        if dry_run:
-            return Decided("", changed)
-        result = self._parts.dreams.decide(context, proposal, changes)
-        count = len(result.applied)
-        sentence = f"Undid changes to {some(len(changes), 'file')}."
-        removed = tuple(each.path for each in changes if each.after is None)
-        undo = Undo(context, changes[0].path, (RunReverted(result.run_id),), sentence, count, removed=removed)
-        return Decided(result.run_id, changed, undo)
+        return proposal, changes
 
     def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the current text of the note at each of these paths.

@@ -102,22 +102,6 @@ class MergeService:
         If any of them is pinned, the result is. Raises `Conflict` if one changed since it was read,
         `Unavailable` if no context shows all of them.
         """
-        data = content.encode("utf-8", "surrogatepass")
-        written = [HandChange(file.path, data, file.sha256) for file in files[:1]]
-        changes = [*written, *map(_deletion, files[1:])]
-        return self._make_one(files, changes, f"Merged {len(files)} memories by hand")
-
-    def keep(self, files: Sequence[FileToMerge]) -> Undo:
-        """Keep the first file unchanged and delete the others, as one change; return its `Undo`.
-
-        If any of them is pinned, the first file is pinned. Raises `StoreError` if one of the files differs
-        from the text that was read, and otherwise what `merge` raises.
-        """
-        self.texts(files)
-        changes = [_deletion(file) for file in files[1:]]
-        return self._make_one(files, changes, f"Kept one of {len(files)} memories by hand")
-
-    def _make_one(self, files: Sequence[FileToMerge], changes: Sequence[HandChange], subject: str) -> Undo:
         if len(files) < 2:
             raise StoreError("Select two or more memories.", next_step="Select at least two of the group.")
         context = Contexts(self._parts).of({file.root_key for file in files})
@@ -128,8 +112,13 @@ class MergeService:
                 next_step="Move one of them to global scope first, or leave it out of the merge.",
             )
         target, *others = files
+        written = HandChange(target.path, content.encode("utf-8", "surrogatepass"), target.sha256)
+        deleted = (HandChange(file.path, None, file.sha256) for file in others)
         pins = {target.path: True} if any(file.pinned for file in others) and not target.pinned else {}
-        return ChangeSet(self._parts).apply(context, changes, kind="merge", subject=subject, pins=pins)
+        subject = f"Merged {len(files)} memories by hand"
+        return ChangeSet(self._parts).apply(
+            context, [written, *deleted], kind="merge", subject=subject, pins=pins
+        )
 
     def _united(self, first: str, second: str) -> str:
         """Merge two texts as a consolidation does. If that would lose a line, join all lines of both."""
@@ -139,10 +128,6 @@ class MergeService:
             return merged
         both = union(one, two)
         return both.decode() if both is not None else first
-
-
-def _deletion(file: FileToMerge) -> HandChange:
-    return HandChange(file.path, None, file.sha256)
 
 
 def _read(root: ScopeRoot | None, rel: str) -> str | None:

@@ -16,14 +16,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
-from reverie.ui.appearance import GAP, MARGIN, UNIT
-from reverie.ui.display_text import as_tooltip, counted, tr, translatable, translated, visible
+from reverie.ui.appearance import GAP, MARGIN, UNIT, monospace
+from reverie.ui.display_text import (
+    SHOWN_OF_LINE,
+    as_tooltip,
+    counted,
+    said,
+    tr,
+    translatable,
+    translated,
+    visible,
+)
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.edits import TakeBack
@@ -37,12 +46,13 @@ from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacke
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.messages import Toast
 from reverie.ui.widgets.pages import EmptyPage, TabPage
+from reverie.ui.widgets.text_boxes import PlainTextBox
 
 if TYPE_CHECKING:
     from reverie.agents.base import LoadState
     from reverie.agents.scopes import ScopeContext
     from reverie.claims.checking import CheckedClaim
-    from reverie.services.findings import FindingKind, FindingReport, MemoryFinding
+    from reverie.services.findings import FindingKind, FindingReport, MemoryFinding, Take
     from reverie.services.merges import FileToMerge
     from reverie.services.views import Undo
     from reverie.ui.memory.edits import Edits, ShownPlace
@@ -62,6 +72,11 @@ _QUIET_MS = 900
 """The delay before a check after a change, in milliseconds."""
 _LONGEST = 160
 """The maximum number of characters of a line that a row shows."""
+_LOWEST_DIFF = 96
+"""The minimum height of a suggested change, in pixels at the default font size."""
+_FOR_GIT = ("diff --git ", "deleted file mode ", "new file mode ")
+_MOST_DIFF = 300
+"""The maximum number of lines of a suggested change that are shown."""
 _LONGEST_QUOTE = 300
 """The maximum number of characters of the line that is quoted above its memory."""
 _KINDS: dict[str, str] = {
@@ -129,12 +144,12 @@ class FindingModel(LineModel):
         paths = dict.fromkeys(path for each in value for path in each.paths)
         names = " · ".join(visible(short_path(path)) for path in paths)
         lines = (visible(each.lstrip("-*+# >|").replace("**", ""))[:_LONGEST] for each in first.evidence)
-        said = " ↔ ".join(dict.fromkeys(lines))
+        below = " ↔ ".join(dict.fromkeys(lines))
         kind = kind_words(first)
         if len(value) > 1:
             kind = f"{kind} ({counted('1 pair', '%n pairs', len(value))})"
         sign = "copy" if first.kind in _FILTERS["duplicates"] else "warning"
-        return TwoLines(f"{kind}: {names}", said, sign=sign, cut="end", cut_below="end")
+        return TwoLines(f"{kind}: {names}", below, sign=sign, cut="end", cut_below="end")
 
     def spoken(self, value: Matter) -> str:
         look = self.look(value)
@@ -228,8 +243,8 @@ class Pair(QWidget):
         self.finding = finding
         self.sides.show_rows(rows, row_at(rows, finding.lines))
         sides = zip(finding.paths, finding.evidence, get_args(Side), strict=True)
-        for head, (path, said, side) in zip((self.left, self.right), sides, strict=True):
-            head.say(path, said, only_here(rows, side) if _may_keep_one(finding) else None)
+        for head, (path, line, side) in zip((self.left, self.right), sides, strict=True):
+            head.say(path, line, only_here(rows, side) if _may_keep_one(finding) else None)
 
 
 class WorthPage(TabPage):
@@ -247,6 +262,8 @@ class WorthPage(TabPage):
     """Emitted with the findings that the user dismisses."""
     compare_wanted = Signal(object)
     """Emitted with a finding of two memories, to be answered with `show_sides`."""
+    apply_wanted = Signal(object)
+    """Emitted with the finding of which the user wants to apply the suggestion."""
 
     def __init__(self, icons: Icons, model: MemoryTreeModel, parent: QWidget | None = None) -> None:
         """Create the page; `model` knows how much of each memory the agent loads."""
@@ -262,6 +279,21 @@ class WorthPage(TabPage):
         self.list.setAccessibleName(self.tr("Findings worth a look"))
         self.pair = Pair()
         self.why = WrapLabel()
+        self.diff = PlainTextBox()
+        self.diff.setReadOnly(True)
+        self.diff.setFont(monospace())
+        self.diff.setAccessibleName(self.tr("Suggested change"))
+        self.diff.setMinimumHeight(scaled(self.font(), _LOWEST_DIFF))
+        self.diff.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        self.apply = FitPushButton(
+            self.tr("&Apply suggestion"), self.tr("Make the suggested change (A); you can undo it")
+        )
+        # A shortcut, because a list takes every letter as the beginning of a row to find.
+        key = QShortcut(
+            QKeySequence(Qt.Key.Key_A), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut
+        )
+        key.setAutoRepeat(False)
+        key.activated.connect(self.apply.click)
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
         self.open_other = FitPushButton(
             self.tr("Open the o&ther"), self.tr("Show the line in the other memory")
@@ -278,13 +310,14 @@ class WorthPage(TabPage):
             self.tr("Keep &both"), self.tr("Leave both memories unchanged and do not show this pair again")
         )
         self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this finding again"))
-        self._decisions = (self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
+        self._decisions = (self.apply, self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
         self._pause = single_shot(self, QApplication.doubleClickInterval(), self._follow)
         self.chips.chosen.connect(self._fill)
         model.loaded_changed.connect(self._fill)
         self.list.opened.connect(self._on_open)
         self.list.picked.connect(self._on_picked)
         for button, slot in (
+            (self.apply, self._on_apply),
             (self.open, self._on_open),
             (self.open_other, self._on_open_other),
             (self.merge, self._on_merge),
@@ -297,10 +330,20 @@ class WorthPage(TabPage):
             button.clicked.connect(slot)
         self.pair.keep_wanted.connect(self._on_keep)
         row = FlowLayout(
-            *(self.next, self.open, self.open_other, self.merge, self.fix, self.fix_all, self.both),
+            *(
+                self.next,
+                self.apply,
+                self.open,
+                self.open_other,
+                self.merge,
+                self.fix,
+                self.fix_all,
+                self.both,
+            ),
             self.dismiss,
         )
-        parts = split(self.list, self.pair, sizes=(140, 340), upright=True, grows=self.pair)
+        below = split(self.diff, self.pair, sizes=(_LOWEST_DIFF, 340), upright=True, grows=self.pair)
+        parts = split(self.list, below, sizes=(140, 340), upright=True, grows=below)
         # The parts shrink with the page, which scrolls only if not even their least sizes fit.
         parts.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.none = EmptyPage(icons, "check")
@@ -416,12 +459,23 @@ class WorthPage(TabPage):
     def _follow(self) -> None:
         """Update texts and buttons for the finding that is shown, and request its comparison."""
         current, several = self.current, len(self.matter)
-        said = self.tr("&Next pair ({number} of {count})").format(number=self._at + 1, count=several)
-        self.next.say(said, self.tr("Show the next pair of lines on the same topic"))
+        label = self.tr("&Next pair ({number} of {count})").format(number=self._at + 1, count=several)
+        self.next.say(label, self.tr("Show the next pair of lines on the same topic"))
         self.next.setVisible(several > 1)
         why = current.why if current is not None else ""
-        self.why.say(self.tr("Reason given by the model: {why}").format(why=visible(why)) if why else "")
-        self.why.setVisible(bool(why))
+        reasons = [self.tr("Reason given by the model: {why}").format(why=visible(why))] if why else []
+        suggestion = current.suggestion if current is not None else None
+        if suggestion is not None:
+            reasons.append(self.tr("Suggestion: {why}").format(why=visible(said(suggestion.why))))
+            if suggestion.tokens:
+                tokens = counted(
+                    "Saves 1 token per session.", "Saves %n tokens per session.", suggestion.tokens
+                )
+                reasons.append(tokens)
+        self.why.say(" ".join(reasons))
+        self.why.setVisible(bool(reasons))
+        self._show_diff(suggestion.diff if suggestion is not None else "")
+        self.apply.setVisible(suggestion is not None and (current is None or current.claim is None))
         are_two = current is not None and len(current.paths) == 2
         may_keep_one = current is not None and _may_keep_one(current)
         self.open.setVisible(current is not None)
@@ -441,6 +495,22 @@ class WorthPage(TabPage):
             self.pair.hide()
         if current is not None and are_two:
             self.compare_wanted.emit(current)
+
+    def _show_diff(self, diff: str) -> None:
+        """Show the first lines of a diff, without the lines for git; hide the box if the diff is empty."""
+        lines = [line for line in diff.split("\n") if not line.startswith(_FOR_GIT)]
+        shown = "\n".join(visible(line)[:SHOWN_OF_LINE] for line in lines[:_MOST_DIFF])
+        if len(lines) > _MOST_DIFF:
+            shown += "\n" + counted("… 1 more line", "… %n more lines", len(lines) - _MOST_DIFF)
+        if shown != self.diff.toPlainText():
+            self.diff.setPlainText(shown)
+        self.diff.setVisible(bool(diff))
+
+    @Slot()
+    def _on_apply(self) -> None:
+        if self.apply.isVisible() and self.current is not None:
+            self.apply_wanted.emit(self.current)
+            self._decided()
 
     def _decided(self) -> None:
         """Disable the buttons for a moment, so that the second click of a double click decides nothing."""
@@ -546,8 +616,6 @@ class WorthControl(QObject):
         self._place: tuple[HomeSession, ScopeContext] | None = None
         """The home and context of the shown findings, in which decisions about them are carried out."""
         self._dismissed: tuple[str, ...] = ()
-        self._compared: tuple[FileToMerge, ...] = ()
-        """The two memories that are shown side by side, with the hashes of the shown texts."""
         self._lane = Lane("worth a look", self)
         self._quiet = single_shot(self, _QUIET_MS, self._look)
 
@@ -559,6 +627,7 @@ class WorthControl(QObject):
             self._page.shown.connect(self._look)
             self._page.chips.chosen.connect(self.changed)
             self._page.open_wanted.connect(self._open)
+            self._page.apply_wanted.connect(self._apply)
             self._page.keep_wanted.connect(self._keep)
             self._page.merge_wanted.connect(self._merge)
             self._page.fix_wanted.connect(self._stale.fix)
@@ -686,42 +755,49 @@ class WorthControl(QObject):
         session, context = self._place
         workbench = session.workbench
 
-        async def work(control: JobControl) -> tuple[tuple[AlignedRow, ...], tuple[FileToMerge, ...]]:
-            files: tuple[FileToMerge, ...] = ()
+        async def work(control: JobControl) -> tuple[AlignedRow, ...]:
             if all(path.startswith(ROOT) for path in finding.paths):
                 files = await ask(workbench.merges.files, context, finding.paths)
                 left, right = await ask(workbench.merges.texts, files)
             else:
                 left, right = await ask(workbench.worth_a_look.texts, context, finding.paths)
-            return aligned(left, right, control.check, at=(finding.lines[0], finding.lines[-1])), files
+            return aligned(left, right, control.check, at=(finding.lines[0], finding.lines[-1]))
 
-        def show(found: tuple[tuple[AlignedRow, ...], tuple[FileToMerge, ...]]) -> None:
-            rows, self._compared = found
+        def show(rows: tuple[AlignedRow, ...]) -> None:
             self.page.show_sides(finding, rows)
 
         def failed(_error: UserError) -> None:
             # The memories changed meanwhile; the next check reports that.
-            show(((), ()))
+            show(())
 
         self._lane.submit("compare two memories", work, done=show, failed=failed, group="compare")
 
+    def _apply(self, finding: MemoryFinding) -> None:
+        """Apply the suggestion of a finding as a run, and offer Undo."""
+        if finding.suggestion is not None:
+            self._decide(finding, "suggestion", visible(said(finding.suggestion.why)))
+
     def _keep(self, finding: MemoryFinding, number: int) -> None:
-        """Keep one memory of a finding and delete the other, if both are as they were shown.
+        """Keep one memory of a finding and delete the other, if both are those of the finding.
 
         `number`: 0 for the first, 1 for the second memory.
         """
-        files = self._compared if number == 0 else self._compared[::-1]
-        if self._place is None or {file.path for file in files} != set(finding.paths):
-            return
-        session, _context = self._place
-        said = self.tr("Kept {path} and deleted {other}.").format(
-            path=visible(short_path(files[0].path)), other=visible(short_path(files[1].path))
+        stays, goes = finding.paths if number == 0 else finding.paths[::-1]
+        sentence = self.tr("Kept {path} and deleted {other}.").format(
+            path=visible(short_path(stays)), other=visible(short_path(goes))
         )
+        self._decide(finding, "left" if number == 0 else "right", sentence)
+
+    def _decide(self, finding: MemoryFinding, take: Take, sentence: str) -> None:
+        """Carry out a decision as a run, and report it with `sentence`."""
+        if self._place is None:
+            return
+        session, context = self._place
         self._edits.apply(
             session,
-            "keep one memory",
-            ask(session.workbench.merges.keep, files),
-            lambda undo: self._offer(session, undo, said),
+            "decide about a finding",
+            ask(session.workbench.worth_a_look.decide, context, finding.id, take, finding.state),
+            lambda undo: self._offer(session, undo, sentence),
             self._on_failed,
         )
 
