@@ -84,12 +84,12 @@
         <translation>Noch wurde nichts gelöscht.</translation>
     </message>
     <message>
-        <source>Only {name}  ✕</source>
-        <translation>Nur {name}  ✕</translation>
+        <source>Only changes of {name} are shown; show all</source>
+        <translation>Nur Änderungen von {name} werden gezeigt; alle zeigen</translation>
     </message>
     <message>
-        <source>Only {name}: show all changes</source>
-        <translation>Nur {name}: alle Änderungen zeigen</translation>
+        <source>Only {name}  ✕</source>
+        <translation>Nur {name}  ✕</translation>
     </message>
     <message>
         <source>Proposals</source>
@@ -5161,8 +5161,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Versuche</translation>
     </message>
     <message>
-        <source>Auto memory is off here ({detail}). The agent would load this.</source>
-        <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
+        <source>Auto memory is off here ({detail}). If it were on, the agent would load this.</source>
+        <translation>Das Gedächtnis ist hier aus ({detail}). Wäre es an, würde der Agent dies laden.</translation>
     </message>
     <message>
         <source>Auto memory is off: {reason}. The files are not deleted.</source>
@@ -5349,8 +5349,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex konsolidiert gerade nicht</translation>
     </message>
     <message>
-        <source>Codex loads no memories here ({detail} is not on). It would load this.</source>
-        <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
+        <source>Codex loads no memories here ({detail} is off). If it were on, Codex would load this.</source>
+        <translation>Codex lädt hier keine Notizen ({detail} ist aus). Wäre es an, würde Codex dies laden.</translation>
     </message>
     <message>
         <source>Codex takes {n} at each start, {hours} after the last change and at most {days} old.</source>
@@ -5999,6 +5999,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Loaded in full</source>
         <translation>Ganz geladen</translation>
+    </message>
+    <message>
+        <source>Loaded in this session</source>
+        <translation>In dieser Sitzung geladen</translation>
     </message>
     <message>
         <source>Loaded next: {names}</source>
@@ -7281,8 +7285,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Abstand ist gültig</translation>
     </message>
     <message numerus="yes">
-        <source>The last %n responses were cut off or failed; such turns are never counted.</source>
-        <translation><numerusform>Die letzte Antwort (%n) brach ab oder endete mit einem Fehler; ein solcher Zug zählt nie.</numerusform><numerusform>Die letzten %n Antworten brachen ab oder endeten mit einem Fehler; solche Züge zählen nie.</numerusform></translation>
+        <source>The last %n responses were cut off or failed. Such responses do not start the writer.</source>
+        <translation><numerusform>Die letzte Antwort (%n) brach ab oder endete mit einem Fehler. Solche Antworten starten den Notizschreiber nicht.</numerusform><numerusform>Die letzten %n Antworten wurden abgeschnitten oder schlugen fehl. Solche Antworten starten den Notizschreiber nicht.</numerusform></translation>
     </message>
     <message>
         <source>The last response is complete</source>
@@ -7843,10 +7847,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>This regular expression takes too many steps to search this text. Simplify it.</source>
         <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
-    </message>
-    <message>
-        <source>This session loaded</source>
-        <translation>Diese Sitzung hat geladen</translation>
     </message>
     <message>
         <source>This store belongs to {name}. {reasons}</source>

@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_814,
+    "code lines": 95_823,
     "banners": 0,
     "value classes": 672,
     "forwarders": 98,

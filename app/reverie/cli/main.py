@@ -108,7 +108,7 @@ COMMANDS: dict[str, str] = {
     "findings": "memories that need attention: repeated or contradicting notes, stale statements, secrets",
     "decide": "settle a finding: apply its suggestion, keep one of two memories, or both",
     "traces": "why runs wrote nothing: traces with their verdict, newest first, or one in full",
-    "failures": "loki-mode: lessons for the next iteration; redact a crash; record or resolve a failure",
+    "failures": "loki-mode: lessons for the next iteration; record, resolve or redact a failure",
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
 }
 
@@ -227,7 +227,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             help="the project; default: the current directory",
         )
         add("--file", type=Path, action="append", metavar="FILE", help="only this file; repeatable")
-        add("--at", metavar="COMMIT", help="check against this commit; also in a bare repository")
+        add("--at", metavar="COMMIT", help="compare with this commit; works in a bare repository too")
         add("--fix", action="store_true", help="correct statements about things that moved or changed")
     if name == "findings":
         add(
@@ -243,7 +243,10 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         answer("--same", nargs=2, metavar=project, help="these two are one project (slugs or checkouts)")
         answer("--apart", nargs=2, metavar=project, help="these two are different projects")
         answer(
-            "--name", nargs=2, metavar=("PATH", "NAME"), help="name the project of a directory without git"
+            "--name",
+            nargs=2,
+            metavar=("PATH", "NAME"),
+            help="give a project that has no git repository a name",
         )
     if name == "decide":
         add("finding", metavar="ID", help="a finding, as `reverie findings` lists it")
@@ -328,7 +331,7 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
     add("--crash", type=Path, metavar="FILE", help="its crash record; default: the newest one")
     add("--goal", metavar="TEXT", help="the goal of the iteration")
     add("--task", metavar="ID", help="the task that failed")
-    add("--episode", metavar="ID", help="resolve: the episode ID, as --json lists it")
+    add("--episode", metavar="ID", help="with resolve: the id of the episode, as --json lists it")
     add("--error", type=_count, default=1, metavar="N", help="resolve: the number of the error (default: 1)")
     add("--text", metavar="TEXT", help="resolve: how it was fixed")
 
@@ -364,7 +367,7 @@ def _common(*, suppress: bool) -> argparse.ArgumentParser:
         action="append",
         metavar="DIR",
         default=absent,
-        help="an agent's home; repeatable for the window",
+        help="an agent's home; repeat the option for several",
     )
     add("--profile", type=Path, metavar="DIR", default=absent, help="put all of Reverie's own files here")
     add(
@@ -373,7 +376,13 @@ def _common(*, suppress: bool) -> argparse.ArgumentParser:
         default=argparse.SUPPRESS if suppress else False,
         help="machine output on stdout",
     )
-    add("--now", type=_time, metavar="MS", default=absent, help="the time to record, UTC ms since the epoch")
+    add(
+        "--now",
+        type=_time,
+        metavar="MS",
+        default=absent,
+        help="take this as the current time, UTC ms since the epoch",
+    )
     if not suppress:
         _add_context(parser, suppress=False)
     return parser

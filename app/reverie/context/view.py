@@ -191,7 +191,7 @@ PARTS: Mapping[PartKey, str] = {
     "index-file": "MEMORY.md",
     "instructions": _("Instructions"),
     "lessons": _("Lessons"),
-    "recorded": _("This session loaded"),
+    "recorded": _("Loaded in this session"),
 }
 REASONS: Mapping[Reason, str] = {
     "listed": _("listed"),
@@ -253,10 +253,10 @@ NOTES: Mapping[Note, str] = {
     "hot-set-experiment": (
         "mux loads this only if its experiment “memory-hot-set” is on. Reverie cannot detect whether it is."
     ),
-    "codex-off": _("Codex loads no memories here ({detail} is not on). It would load this."),
+    "codex-off": _("Codex loads no memories here ({detail} is off). If it were on, Codex would load this."),
     "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
     "one-after-another": _("The agent adds lines of its own around each file."),
-    "memory-off": _("Auto memory is off here ({detail}). The agent would load this."),
+    "memory-off": _("Auto memory is off here ({detail}). If it were on, the agent would load this."),
     "cut-warning": _("The agent stops reading at line {line} and adds a warning in its own words."),
     "no-goal": _("Anti-patterns go by the goal of the next iteration, which nobody knows here."),
     "codex-v1": _("Codex uses memory version 1 here and adds its own instructions around the summary."),

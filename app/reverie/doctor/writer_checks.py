@@ -179,8 +179,8 @@ def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if cut:
         state: State = "fail" if cut >= _ABORTED_IN_A_ROW or cut == len(answers) else "warn"
         evidence = plural(
-            "The last response was cut off or failed; such turns are never counted.",
-            "The last %n responses were cut off or failed; such turns are never counted.",
+            "The last response was cut off or failed. Such responses do not start the writer.",
+            "The last %n responses were cut off or failed. Such responses do not start the writer.",
             cut,
         )
         return state, together(evidence, phrase("It counts the next turn that ends normally."))

@@ -412,7 +412,7 @@ _UNEXPLAINED = ("recorded-other", "recorded-only", "recorded-missed")
 
 
 def _explained(program: ClaudeProgram) -> Outcome:
-    """What the window shows as "This session loaded" is explained by Reverie's own rules of loading."""
+    """What the window shows as "Loaded in this session" is explained by Reverie's own rules of loading."""
     home = _home(program)
     found: dict[str, int] = {}
     problems: list[str] = []
