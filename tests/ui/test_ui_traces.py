@@ -355,6 +355,7 @@ def two_selected_traces_are_compared(driver: Driver, tab: TracesTab) -> None:
     assert compare.two.table.item(0, 1).text() == "Provider error"
     scales = {steps.scale for steps in compare.two.steps}
     assert scales == {10_000}, "one scale, as long as the time limit"
+    driver.until(lambda: compare.two.diff.is_filled)
     assert "+attempt 1, error: overloaded_error" in compare.two.diff.toPlainText()
     compare.close()
 
@@ -385,6 +386,7 @@ def test_a_replay_stands_beside_the_original(
         assert "Another prompt." in server.sent
     assert dialog.message.text.startswith("Wrote.")
     assert [dialog.two.table.item(0, side).text() for side in (0, 1)] == ["Tool failed", "Wrote"]
+    driver.until(lambda: dialog.two.diff.is_filled)
     assert "+Another prompt." in dialog.two.diff.toPlainText()
     dialog.close()
 

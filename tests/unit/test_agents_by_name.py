@@ -22,6 +22,7 @@ EXCEPTIONS = {
     "reverie.failures": _FAILURES,
     "reverie.services.failures": _FAILURES,
     "reverie.cli.failures": _FAILURES,
+    "reverie.memory_server.client_config": "prints the configuration to add for each client, by its name",
     "reverie.jobs.extraction": "does Codex's own extraction over again, in Codex's file formats",
 }
 """Module or package: why it may name an agent. They ask for a capability (`Home.failures`, `Home.extraction`)

@@ -195,8 +195,11 @@ PAGES: tuple[PageSpec, ...] = (
     ), _("Extraction turns Codex rollouts into summaries, and the summaries into a handbook for each "
           "directory. You can also start an extraction in the Consolidate menu.")),
 )  # fmt: skip
-FILE_ONLY = frozenset({"watch.quiet_ms", "watch.cap_ms", "history.pack_after"})
-"""Settings for developers only, in `config.toml` but not in the window."""
+FILE_ONLY = frozenset({"watch.quiet_ms", "watch.cap_ms", "history.pack_after", "mcp.allow_writes"})
+"""Settings in `config.toml` that have no field in the window.
+
+They are for developers, or a table by names of programs, which the guide to the memory server explains.
+"""
 
 SPECS: dict[str, SettingSpec] = {
     row.key: row for page in PAGES for _heading, rows in page.groups for row in rows
