@@ -36,7 +36,7 @@ MUTATIONS = (
         "memory_server/tools.py",
         "if command in MUTATING and scope is not None and scope not in self._writable(program):",
         "if False:",
-        ("tests/unit/memory_server/test_memory_tools.py",),
+        ("tests/unit/memory_server/test_served_tools.py",),
     ),
     Mutation(
         "the memory server checks its token",
@@ -50,7 +50,7 @@ MUTATIONS = (
         "memory_server/tools.py",
         "hidden = self._vault.hide(text)",
         "hidden = text",
-        ("tests/unit/memory_server/test_memory_tools.py",),
+        ("tests/unit/memory_server/test_served_tools.py",),
     ),
     Mutation(
         "old or new, never a mix: what failed half-way is put back",
