@@ -495,3 +495,16 @@ def test_a_page_beside_the_trees_is_seen_from_every_tab(
     assert driver.window.tabs.currentWidget() is driver.tab
     assert getattr(driver.tab, page).is_page_shown
     assert not driver.window.actions_["view.failures"].isChecked()
+
+
+def test_a_long_suggested_change_is_cut_and_says_how_much_is_missing(windows: Windows, home: Path) -> None:
+    page = opened(windows, home).tab.worth.page
+    header = "diff --git a/x b/x\n--- a/x\n+++ b/x\n"
+    page._show_diff(header + "".join(f"+line {number}\n" for number in range(400)))
+    shown = page.diff.content.split("\n")
+    assert shown[:3] == ["--- a/x", "+++ b/x", "+line 0"]
+    assert shown[-2:] == ["+line 296", "… 103 more lines"]
+    page._show_diff(header + "+one\n")
+    assert page.diff.content == "--- a/x\n+++ b/x\n+one"
+    page._show_diff("")
+    assert page.diff.isHidden()

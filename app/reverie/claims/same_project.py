@@ -190,7 +190,11 @@ def group_places(places: Sequence[ProjectPlace], answers: Mapping[tuple[str, str
 def _verdict(
     one: ProjectPlace, other: ProjectPlace, answers: Mapping[tuple[str, str], Answer]
 ) -> tuple[Verdict, Answer | None]:
-    """Return the relation of two directories by the rules, and a person's answer; None without an answer."""
+    """Return whether two directories are of one project by the rules, and what a person answered.
+
+    `answers`: the answers of a person, by pairs of keys of identities. The second value is None if a person
+    has not answered about the two.
+    """
     if one.path == other.path or (one.name and one.name == other.name):
         return "same", None
     if one.identity is None or other.identity is None:

@@ -184,7 +184,7 @@ def _in_project(session: Invocation, project: Path) -> _Source:
 
 
 def _of_projects(session: Invocation) -> Dismissals:
-    """Return the store of the findings about notes in project directories that a person dismissed."""
+    """Return the dismissed findings about notes that lie in project directories, not in a home."""
     profile = session.profile
     file = profile.own_sidecars("projects") / "findings.json"
 

@@ -517,7 +517,7 @@ def _open_root(path: str) -> Handle:
 def _open_folder(handle: Handle, name: str) -> Handle:
     """Open the directory `name` in the open directory `handle` and return it.
 
-    Raises `OSError` with one of the numbers in `_GONE` for anything else, even a symlink.
+    If the name is missing, or is a file or a symlink, it raises `OSError` with an `errno` of `_GONE`.
     """
     if isinstance(handle, int):
         return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=handle)

@@ -352,7 +352,7 @@ def _without(lines: list[str], parts: Counter[str]) -> list[str]:
 
 
 def _added_parts(base: Sequence[str], lines: Sequence[str]) -> Counter[str]:
-    """Return the list items, paragraphs, rows and code blocks of `lines` that `base` has less often."""
+    """Return the list items, paragraphs, rows and code blocks that `lines` has more often than `base`."""
     parts = Counter(_units(lines)) - Counter(_units(base))
     return Counter(
         {unit: n for unit, n in parts.items() if not _RULE.fullmatch(unit) and not _HEADING.match(unit)}

@@ -130,8 +130,7 @@ class RevertPlan(Struct):
     changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """Path -> the reason, for each conflict that must not be written or for which another file has the path.
-    """
+    """Path -> the reason why the file of a conflict cannot be written, such as another file at its path."""
 
     @property
     def completed(self) -> frozenset[str]:

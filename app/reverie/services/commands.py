@@ -101,9 +101,10 @@ class RunsByHand:
         return result, parts.dreams.run(request, thinker, cancel=cancel), self._lost()
 
     def write(self, workspace_id: str, force: bool, *, cancel: threading.Event) -> tuple[WriterOutcome, Lost]:
-        """Run the memory writer once for a workspace; return its outcome and the overwritten writes.
+        """Run the memory writer once for a workspace; return its outcome.
 
-        `force`: run it even if it is not due.
+        Returns also the writes of the run that another program has overwritten meanwhile. `force`: run it
+        even if it is not due.
         """
         keep_usage(self._parts)
         outcome = open_writer(self._parts, cancel, by_hand=True).run_now(workspace_id, force)

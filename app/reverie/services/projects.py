@@ -422,10 +422,12 @@ def _found(
     name: str,
     names: Mapping[str, str],
 ) -> _FoundStore:
-    """Return a store with the directory by which it is assigned to a project.
+    """Return a store of notes, and the project directory by which it is assigned to a project.
 
-    `directory`: the directory of the notes; `path`: the path of the project, empty if unknown. `notes`: the
-    number of notes; `names`: the names that a person gave to projects, by path.
+    `parts`: the home of the store; `directory`: the directory of the notes; `path`: the path of the project
+    directory, empty if unknown. `identity`: the identity of its repository, None if it has none; `name`: a
+    name for the project. `notes`: the number of notes; `names`: the names that a person
+    gave to projects, by path.
     """
     place = real_path(path) if path else str(directory)
     worktree = identity is not None and identity.worktree

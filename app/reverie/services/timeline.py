@@ -258,7 +258,7 @@ class TimelineService:
     def read(self, state: State, inner: str = "") -> bytes | None:
         """Return the content of a file in a state; None if it does not exist there.
 
-        `inner`: the path of the file below the place of the state; empty if the place is itself the file.
+        `state`: one version of a file or folder; `inner`: the path of the file below a folder, else empty.
         Raises `StoreError` (reason "omitted") if the file was too large for the history.
         """
         rel = joined(state.place.rel, inner)

@@ -53,9 +53,7 @@ class Shaped(Struct, frozen=True):
     def is_one_word(self) -> bool:
         """Whether the secret is always in one word of at least `LONG_WORD` characters.
 
-        The pattern is then only applied to words of this length. For such a type of secret, the usual test
-        whether the text contains the string `word` saves no time, because the string is so short that many
-        texts contain it.
+        Then the pattern is applied to long words only, which takes less time than to search the whole text.
         """
         return len(self.word) < 4 or self.word in ("_mmk", "token-", "NRAL")
 

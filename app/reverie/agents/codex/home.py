@@ -437,7 +437,7 @@ class CodexHome(Home):
         return why
 
     def _project_root(self, bucket: str) -> ScopeRoot:
-        """Return the memory root of a bucket: the memories of one working directory in the first generations.
+        """Return the memory root of a bucket: the memories of one working directory in old versions.
 
         Raises `ScopeUnavailable` for a missing bucket, because neither the current Codex nor Reverie creates
         it.

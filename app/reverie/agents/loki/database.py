@@ -127,7 +127,7 @@ def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
 
 
 def _rendered_record(rel: str, record: Any) -> str:
-    """Return a record as Markdown, as the file `rel` with this content is shown, but with deeper headings."""
+    """Return a record as the Markdown of a file `rel` with this content, with headings one level deeper."""
     text = rendered(rel, json.dumps(record).encode()) or ""
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.splitlines())
 

@@ -90,7 +90,7 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """Return the content of some lists in `record` that the rendered text does not contain, by list name.
+    """Return, by list name, that content of some lists in `record` which the rendered text leaves out.
 
     `lists`: the names of the lists; `fields`: the known keys of the items of each list. The content consists
     of items that are not objects, and of the values in other items that `_more` returns.

@@ -19,8 +19,8 @@ from reverie.text.patterns import pattern_of
 from reverie.text.summaries import Phrase, phrase
 from reverie.values import Struct
 
-Action = Literal["delete", "merge", "replace", "describe", "move", "none"]
-"""The kind of a suggested change: delete a note, merge two, replace words in one, or write a description."""
+Action = Literal["delete", "replace", "describe"]
+"""The kind of a suggested change: delete a note, replace words in one, or write a description."""
 
 
 class Proposal(Struct, frozen=True):

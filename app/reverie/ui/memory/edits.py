@@ -565,12 +565,6 @@ class HandControl(QObject):
         if paths:
             QGuiApplication.clipboard().setText("\n".join(map(str, paths)))
 
-    @property
-    def is_on_this_machine(self) -> bool:
-        """Whether the first selected row is a file or folder on this machine, not on another one."""
-        place = self._place_now()
-        return place is not None and place[0].is_here and bool(self._paths_on_disk())
-
     def show_in_file_manager(self) -> None:
         """Open the selected folder, or the folder of the selected file, in the system's file manager."""
         for path in self._paths_on_disk()[:1]:

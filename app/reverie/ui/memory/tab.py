@@ -899,14 +899,15 @@ class MemoryTab(QWidget):
         # Actions on the selection are enabled only while the selection is visible.
         shown = self._shown.update is not None and self._pages.currentWidget() is self._parts
         data = self.tree.current_data() if shown else None
-        file = self.editor.file
+        file, session = self.editor.file, self._shown.session
+        is_here = session is not None and session.is_here
         return replace(
             now,
             context=shown and self.tree.isEnabled(),
             file=isinstance(data, FileData) and self.tree.isEnabled(),
             folder=isinstance(data, FolderData) and self.tree.isEnabled(),
             companion=isinstance(data, CompanionData),
-            on_disk=shown and self.hand.is_on_this_machine,
+            on_disk=isinstance(data, FileData | FolderData | CompanionData) and is_here,
             pinned=isinstance(data, FileData) and data.file.usage.pinned,
             open_file=file is not None,
             writable=file is not None and not file.read_only and not file.saving,

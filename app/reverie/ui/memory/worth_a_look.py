@@ -498,10 +498,10 @@ class WorthPage(TabPage):
 
     def _show_diff(self, diff: str) -> None:
         """Show the first lines of a diff, without the lines for git; hide the box if the diff is empty."""
-        lines = [line for line in diff.split("\n") if not line.startswith(_FOR_GIT)]
-        shown = "\n".join(visible(line)[:SHOWN_OF_LINE] for line in lines[:_MOST_DIFF])
-        if len(lines) > _MOST_DIFF:
-            shown += "\n" + counted("… 1 more line", "… %n more lines", len(lines) - _MOST_DIFF)
+        *lines, rest = (diff.rstrip("\n") + "\n").split("\n", _MOST_DIFF)
+        shown = "\n".join(visible(line[:SHOWN_OF_LINE]) for line in lines if not line.startswith(_FOR_GIT))
+        if more := rest.count("\n"):
+            shown += "\n" + counted("… 1 more line", "… %n more lines", more)
         if shown != self.diff.toPlainText():
             self.diff.setPlainText(shown)
         self.diff.setVisible(bool(diff))
