@@ -3961,6 +3961,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} wurde behalten, {other} gelöscht.</translation>
     </message>
     <message>
+        <source>Made the suggested change. {why}</source>
+        <translation>Die vorgeschlagene Änderung wurde ausgeführt. {why}</translation>
+    </message>
+    <message>
         <source>Not checked yet</source>
         <translation>Noch nicht nachgesehen</translation>
     </message>

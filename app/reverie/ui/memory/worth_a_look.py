@@ -775,7 +775,9 @@ class WorthControl(QObject):
     def _apply(self, finding: MemoryFinding) -> None:
         """Apply the suggestion of a finding as a run, and offer Undo."""
         if finding.suggestion is not None:
-            self._decide(finding, "suggestion", visible(said(finding.suggestion.why)))
+            why = visible(said(finding.suggestion.why))
+            sentence = self.tr("Made the suggested change. {why}").format(why=why)
+            self._decide(finding, "suggestion", sentence)
 
     def _keep(self, finding: MemoryFinding, number: int) -> None:
         """Keep one memory of a finding and delete the other, if both are those of the finding.
