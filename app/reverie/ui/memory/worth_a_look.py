@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from reverie.engine.asking import ask
@@ -230,11 +230,11 @@ class Pair(QWidget):
         self.left = SideHead(self.tr("Keep the &left"), tip)
         self.right = SideHead(self.tr("Keep the &right"), tip)
         self.sides = SideBySide()
-        heads = QWidget()
-        row = row_of(self.left, holder=heads, grows=self.left, gap=UNIT)
+        self._heads = QWidget()
+        row = row_of(self.left, holder=self._heads, grows=self.left, gap=UNIT)
         row.addWidget(self.right, 1)
-        column(self, heads, self.sides, grows=self.sides, margin=0, gap=UNIT)
-        self.setMinimumHeight(scaled(self.font(), _LOWEST_PAIR))
+        column(self, self._heads, self.sides, grows=self.sides, margin=0, gap=UNIT)
+        self._set_minimum()
         self.left.keep.clicked.connect(lambda: self.keep_wanted.emit(0))
         self.right.keep.clicked.connect(lambda: self.keep_wanted.emit(1))
 
@@ -245,6 +245,19 @@ class Pair(QWidget):
         sides = zip(finding.paths, finding.evidence, get_args(Side), strict=True)
         for head, (path, line, side) in zip((self.left, self.right), sides, strict=True):
             head.say(path, line, only_here(rows, side) if _may_keep_one(finding) else None)
+        self._set_minimum()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._set_minimum()
+
+    def _set_minimum(self) -> None:
+        """Keep the pair high enough for its headings, whose height depends on the width.
+
+        A splitter respects minimum heights, but no heights that depend on a width.
+        """
+        needed = self._heads.heightForWidth(self.width()) + UNIT + self.sides.minimumSizeHint().height()
+        self.setMinimumHeight(max(scaled(self.font(), _LOWEST_PAIR), needed))
 
 
 class WorthPage(TabPage):
@@ -329,19 +342,8 @@ class WorthPage(TabPage):
         ):
             button.clicked.connect(slot)
         self.pair.keep_wanted.connect(self._on_keep)
-        row = FlowLayout(
-            *(
-                self.next,
-                self.apply,
-                self.open,
-                self.open_other,
-                self.merge,
-                self.fix,
-                self.fix_all,
-                self.both,
-            ),
-            self.dismiss,
-        )
+        looks = (self.next, self.apply, self.open, self.open_other)
+        row = FlowLayout(*looks, self.merge, self.fix, self.fix_all, self.both, self.dismiss)
         below = split(self.diff, self.pair, sizes=(_LOWEST_DIFF, 340), upright=True, grows=self.pair)
         parts = split(self.list, below, sizes=(140, 340), upright=True, grows=below)
         # The parts shrink with the page, which scrolls only if not even their least sizes fit.
@@ -502,7 +504,7 @@ class WorthPage(TabPage):
         shown = "\n".join(visible(line[:SHOWN_OF_LINE]) for line in lines if not line.startswith(_FOR_GIT))
         if more := rest.count("\n"):
             shown += "\n" + counted("… 1 more line", "… %n more lines", more)
-        if shown != self.diff.toPlainText():
+        if shown != self.diff.content:
             self.diff.setPlainText(shown)
         self.diff.setVisible(bool(diff))
 
