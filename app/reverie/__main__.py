@@ -13,10 +13,11 @@ _is_absolute = os.path.isabs
 
 
 def drop_current_directory(*, run_as_module: bool) -> None:
-    """Remove entries for the current directory from `sys.path`, and from PYTHONPATH for child processes.
+    """Remove the current directory from `sys.path` and from PYTHONPATH, so that nothing is imported from it.
 
-    These entries are the empty and the relative paths in PYTHONPATH. If `run_as_module` (started with `python
-    -m` and without `-P`), the first entry of `sys.path` is removed too, which Python itself puts there.
+    Relative paths are removed too. PYTHONPATH is changed for child processes. `run_as_module`: whether Python
+    was started with `-m`. In that case Python puts the current directory first in `sys.path`, unless it was
+    also started with `-P`; this entry is removed.
     """
     if run_as_module and not sys.flags.safe_path:
         del sys.path[0]
@@ -34,10 +35,11 @@ if not getattr(sys, "frozen", False):
 
 
 def main() -> None:
-    """Run the command line and exit with its code.
+    """Run the program with the arguments in `sys.argv` and exit with its exit code.
 
-    `sys.path` is made safe before any module of Reverie is imported. Only the requested part is imported: the
-    engine, the reader of repositories, or the command line.
+    If the first argument is `_engine` or `_repository`, this process becomes Reverie's engine or its reader
+    of git repositories. Otherwise the arguments are those of the command line. Only the needed modules are
+    imported.
     """
     if sys.argv[1:2] == ["_engine"]:
         from reverie.engine.process import main as engine_main

@@ -21,7 +21,10 @@ LATEST_MS = 8_640_000_000_000_000
 
 
 def is_time(value: object) -> bool:
-    """Return whether `value` is a time in ms since the epoch that every store and sidecar can hold."""
+    """Return whether `value` is an integer from 0 to `LATEST_MS`: a possible time in ms since the epoch.
+
+    `LATEST_MS` is the last moment that the agents' own dates can represent. A boolean is no time.
+    """
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LATEST_MS
 
 
@@ -31,5 +34,5 @@ def system_clock() -> int:
 
 
 def fixed_clock(now_ms: int) -> Clock:
-    """Return a clock that always returns `now_ms`, for `--now`."""
+    """Return a function that always returns `now_ms` (UTC ms since the epoch), for the option `--now`."""
     return lambda: now_ms

@@ -32,14 +32,18 @@ if TYPE_CHECKING:
 
 
 def look_for_homes() -> DiscoveredHomes:
-    """Search for the agents' homes of this user; return them, and the places that could not be read."""
+    """Search for the homes (state directories) of this user's agents, such as `~/.codex`.
+
+    Returns the homes, and the places that could not be read.
+    """
     return find_homes(os.environ, Path.home())
 
 
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
-    """Search the projects known to the homes in `found` for agents' homes inside a project, such as `.loki`.
+    """Search for agents' homes inside projects, such as `.loki` directories.
 
-    Returns these homes, and the places that could not be read. `profile` has the directory for caches.
+    The projects are those that the homes in `found` list. Returns the homes inside projects, and the places
+    that could not be read. `profile` has the directory for caches.
     """
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
@@ -97,18 +101,20 @@ def _loaded_files(parts: HomeContainer, context: ScopeContext, at: int) -> Mappi
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:
-    """Register the home at `path` as the moved home `known_id`, which keeps its history and runs.
+    """Register the home at `path` as the known home with the id `known_id`, which was moved there.
 
-    Raises `StoreError` if that is impossible.
+    From then on, the home has that id, with its history and runs. Raises `StoreError` if there is no such id,
+    or if the known home still exists at its old place.
     """
     registry = HomeRegistry(profile.registry, lock_dir=profile.locks, clock=clock)
     registry.adopt(open_home(path).root, known_id)
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
-    """Return the functions by which the Doctor finds and tests models and runs the memory writer.
+    """Return the functions with which the Doctor finds and tests models, and runs the memory writer.
 
-    `parts`: the services of the home; `context`: the workspace to examine.
+    The Doctor is the part of Reverie that finds out why a run did nothing. `parts`: the services of the home;
+    `context`: the workspace to examine.
     """
     from reverie.doctor.facts import DoctorHooks, ModelFacts
     from reverie.doctor.findings import ProbeFacts

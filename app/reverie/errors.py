@@ -18,7 +18,8 @@ from collections.abc import Iterator
 class UserError(Exception):
     """An error that a person can fix.
 
-    `title` names the operation that failed, `cause` is the reason, `next_step` the advice.
+    `title` names the operation that failed, `cause` is the reason, `next_step` the advice. `reason` is one
+    word for scripts, which never changes; None: the word of the class.
 
     A subclass with fields of its own annotates them in the class body, so that the engine can send them to
     its clients (`engine.codec`).
@@ -59,7 +60,7 @@ class Conflict(UserError):
 
 
 class Unavailable(UserError):
-    """Raised if a home, scope, file or sidecar cannot be reached now.
+    """Raised if a home, a scope of memories, or a file cannot be reached now.
 
     The caller must never treat it as empty, because its content may still exist.
     """
@@ -68,9 +69,9 @@ class Unavailable(UserError):
 
 
 class Ambiguous(UserError):
-    """Raised if a request fits several things, or leaves open which of several it means.
+    """Raised if a request could mean several things, or does not say which of them it means.
 
-    `choices`: these things; empty if unknown. The command line exits with code 2.
+    `choices`: the names of these things; empty if unknown. The command line exits with code 2.
     """
 
     reason = "ambiguous"
@@ -83,7 +84,7 @@ class Ambiguous(UserError):
 
 
 class Busy(UserError):
-    """Raised if another run or process is holding a resource."""
+    """Raised if another run or process is using a resource, such as a lock."""
 
     reason = "busy"
 

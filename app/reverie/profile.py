@@ -21,8 +21,9 @@ _APP = "reverie"
 class Profile(Struct, frozen=True):
     """The four directories with Reverie's own files for one user.
 
-    `config` has the settings, `data` permanent data, `cache` files that can be rebuilt, and `state` the state
-    of processes. Methods take the id of a home (`home_id`), under which the registry lists it.
+    `config` has the settings, `data` permanent data, `cache` files that can be rebuilt, and `state` logs,
+    locks and the like. A home is the state directory of one agent; `home_id` in methods is the id of a home
+    in `registry`.
     """
 
     config: Path
@@ -32,14 +33,15 @@ class Profile(Struct, frozen=True):
 
     @classmethod
     def under(cls, directory: Path) -> Profile:
-        """Return a profile whose directories all lie below `directory` (`--profile DIR`)."""
+        """Return a profile whose directories all lie below `directory`, for the option `--profile DIR`."""
         return cls(directory / "config", directory / "data", directory / "cache", directory / "state")
 
     @classmethod
     def default(cls) -> Profile:
         """Return the user's profile.
 
-        Each directory comes from its `XDG_*` variable if that is an absolute path, else from the platform.
+        Each directory comes from its variable, such as `XDG_DATA_HOME`, if that is an absolute path, else
+        from the conventions of the platform.
         """
         return cls(
             _directory("XDG_CONFIG_HOME", "user_config_dir"),
@@ -63,12 +65,12 @@ class Profile(Struct, frozen=True):
 
     @property
     def log_file(self) -> Path:
-        """The log of the window."""
+        """The path of the log file of the window."""
         return self.state / "logs" / "reverie.log"
 
     @property
     def engine_log(self) -> Path:
-        """The log of the engine."""
+        """The path of the log file of the engine, the process that does the work for windows and commands."""
         return self.state / "logs" / "engine.log"
 
     @property
@@ -81,20 +83,20 @@ class Profile(Struct, frozen=True):
 
     @property
     def catalogue(self) -> Path:
-        """The database of the search: facts about the files of all homes, and their full-text index."""
+        """The path of the search database: facts about the files of all homes, and their full-text index."""
         return self.cache / "catalogue.sqlite"
 
     @property
     def homes_cache(self) -> Path:
-        """The directory for copies of agents' databases and for results of reading long files."""
+        """The directory for copies of agents' databases, and for facts that were read from long files."""
         return self.cache / "homes"
 
     def history(self, home_id: str) -> Path:
-        """Return the path of the repository that holds a home's history."""
+        """Return the path of the git repository with the history of a home's files."""
         return self.data / "history" / f"{home_id}.git"
 
     def runs(self, home_id: str) -> Path:
-        """Return the directory of a home's run records."""
+        """Return the directory of a home's run records; a run is one job that may change memories."""
         return self.data / "runs" / home_id
 
     def edits(self, home_id: str) -> Path:
@@ -106,13 +108,14 @@ class Profile(Struct, frozen=True):
         return self.data / "edits" / home_id
 
     def traces(self, home_id: str) -> Path:
-        """Return the directory of the traces of a home's runs."""
+        """Return the directory of the traces of a home's runs; a trace records everything that a run did."""
         return self.data / "traces" / home_id
 
     def images(self, home_id: str) -> Path:
-        """Return the directory with the contents of files before and after a home's runs, named by hash.
+        """Return the directory for the contents of files before and after a home's runs.
 
-        The contents are stored apart from the run records, which contain no memory text.
+        Each file in it is named by the hash of its content. The contents are stored apart from the run
+        records, which contain no memory text.
         """
         return self.data / "images" / home_id
 
@@ -121,11 +124,17 @@ class Profile(Struct, frozen=True):
         return self.data / "activity" / f"{home_id}.jsonl"
 
     def own_sidecars(self, home_id: str) -> Path:
-        """Return the directory for the sidecars (usage and pins) of a home whose agent has no such files."""
+        """Return the directory for Reverie's own files about a home, such as usage and pins of memories.
+
+        Usage and pins are stored here only if the agent itself keeps no such files.
+        """
         return self.data / "sidecars" / home_id
 
     def ensure(self, directory: Path) -> Path:
-        """Create `directory` and its missing parents with mode 0700, and return it. Raises `UserError`."""
+        """Create `directory` and its missing parents with mode 0700, and return it.
+
+        Raises `UserError` if that is impossible.
+        """
         return ensure_private(directory)
 
 

@@ -24,17 +24,16 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def resources_directory() -> Path:
-    """Return the directory of the resources.
+    """Return the directory with the files that come with the program, such as icons and prompts.
 
-    If the installed package has a copy inside it, that one is used, so that an installed wheel never reads
-    files outside itself.
+    It is inside the package if the program is installed, and `resources/` at the top of a source tree.
     """
     installed = _PACKAGE / "_resources"
     return installed if installed.is_dir() else _PACKAGE.parents[1] / "resources"
 
 
 def resource(name: str) -> Path:
-    """Return the path of one resource, given by its name below the directory (`icons/pin.svg`).
+    """Return the path of the resource `name`, which is relative to the directory, such as `icons/pin.svg`.
 
     Raises `FileNotFoundError` for a name that does not exist and `ValueError` for a name that leads out of
     the directory; both mean a bug in Reverie.
@@ -49,7 +48,11 @@ def resource(name: str) -> Path:
 
 
 def resource_table(name: str) -> dict[str, Any]:
-    """Return the content of a TOML resource. Raises `ValueError` if it is damaged."""
+    """Return the content of the TOML resource `name`.
+
+    `name` is relative to the directory of the resources, such as `secrets.toml`. Raises `ValueError` if the
+    file is not valid TOML.
+    """
     import tomllib  # late: the first names in the window and agents' hooks need no table
 
     try:
@@ -59,10 +62,10 @@ def resource_table(name: str) -> dict[str, Any]:
 
 
 def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
-    """Read a TOML resource and return the result of `build` for its content.
+    """Read the TOML resource `name` and return the result of `build` for its content.
 
     Raises `ValueError` if the file is not TOML, or if `build` raises `AttributeError`, `KeyError`,
-    `TypeError` or `ValueError` because a part is missing or of another type.
+    `TypeError` or `ValueError` because a value is missing or of another type.
     """
     data = resource_table(name)
     try:
@@ -76,7 +79,7 @@ DEMO_FILE = "/memories/project/bike-states.md"
 
 
 def copy_demo_home(directory: Path) -> Path:
-    """Copy the demo home into `directory` and return the path of the copy."""
+    """Copy the demo home, a directory with example memories, into `directory`; return the copy's path."""
     import shutil  # late: agents' hooks copy nothing
 
     target = directory / "demo-home"

@@ -30,7 +30,7 @@ class _Section(BaseModel):
 
 
 class _TomlTable(RootModel[dict[str, Any]]):
-    """Several sections of one type under names that people choose, such as `[providers.work]`.
+    """Sections of one type in a TOML file, under names that people choose, such as `[providers.work]`.
 
     A subclass sets the type of the sections.
     """
@@ -39,23 +39,26 @@ class _TomlTable(RootModel[dict[str, Any]]):
 
 
 class WatchSettings(_Section):
-    """Settings of the file watcher: when changes on disk are reported, and how they are noticed."""
+    """Settings of the file watcher, which reports changes on disk."""
 
     quiet_ms: Annotated[int, Field(ge=10, le=10_000)] = 150
-    """The time without a further change after which changes are shown, in milliseconds."""
+    """The time without a further change after which changes are reported, in milliseconds."""
     cap_ms: Annotated[int, Field(ge=50, le=60_000)] = 1000
-    """The time after which changes are shown even if more follow, in milliseconds."""
+    """The time after which changes are reported even if more follow, in milliseconds."""
     reconcile_minutes: Annotated[float, Field(ge=0, le=1440)] = 5
-    """Minutes between full comparisons with the disk; 0 turns them off."""
+    """Minutes between comparisons of everything with the disk; 0: never."""
     polling: Literal["auto", "always", "never"] = "auto"
-    """The condition for polling instead of using events: only where there are no events, always, or never."""
+    """When folders are scanned instead of waiting for events of the system.
+
+    `auto`: only where there are no events. `always`: everywhere. `never`: nowhere.
+    """
 
 
 class DreamSettings(_Section):
-    """Settings of consolidations: the model that does the work, and limits of a run."""
+    """Settings of consolidations, the runs that tidy up memories."""
 
     engine: Annotated[str, Field(pattern=r"^(?:auto|rules|[^\s:]+:\S+)$")] = "auto"
-    """The engine: `rules`, `PROVIDER:MODEL` or `auto`.
+    """The engine: `rules` (no model), `PROVIDER:MODEL` or `auto`.
 
     `auto`: the agent's own model if it can be reached, else rules.
     """
@@ -69,22 +72,22 @@ class HistorySettings(_Section):
     """Settings of a home's history, which is a git repository."""
 
     pack_after: Annotated[int, Field(ge=100, le=1_000_000)] = 2000
-    """The number of loose git objects at which the repository is packed."""
+    """The number of loose git objects above which the repository is packed."""
 
 
 class ProviderSettings(_Section):
-    """One model service.
+    """The settings of one model service.
 
-    Its values override those of the built-in service of the same name, or add a service. API keys must not be
-    put here. The values of headers are secrets as well and are never printed.
+    They override those of the built-in service of the same name, or add a service; an empty text changes
+    nothing. API keys must not be put here.
     """
 
     wire: Literal["", "openai", "anthropic", "openai-responses"] = ""
-    """The wire format; empty: the wire format of the built-in service, else `openai`."""
+    """The format of requests; empty: the format of the built-in service, else `openai`."""
     base_url: Annotated[str, Field(pattern=r"^(?:https?://\S+)?$")] = ""
-    """The URL before the wire format's own path; empty: the URL of the built-in service."""
+    """The URL before the format's own path; empty: the URL of the built-in service."""
     headers: Annotated[dict[str, str], Field(repr=False)] = {}
-    """Headers to send with every request."""
+    """Headers to send with every request; their values are secrets and are never printed."""
     key_env: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]*$")] = ""
     """The environment variable that holds the API key; empty: the service's usual variable."""
     timeout_s: Annotated[float, Field(ge=0, le=3600)] = 0
@@ -111,7 +114,7 @@ class BackgroundSettings(_Section):
 
 
 class BackgroundTable(_TomlTable):
-    """The background settings of each home, by the id that the home has in the registry of homes."""
+    """The background settings of each home, by the id of the home."""
 
     root: dict[str, BackgroundSettings] = {}
 
@@ -125,15 +128,15 @@ class System1Settings(_Section):
 
     enabled: bool = False
     interval: Annotated[int, Field(ge=1, le=50)] = 2
-    """The number of completed assistant turns between two runs; the agent's own setting takes precedence."""
+    """The number of completed assistant turns between two runs, unless the agent's own settings have one."""
     target: Literal["project-file", "project-memory"] = "project-file"
     """The file that is updated.
 
-    `project-file`: `memories/<projectId>.md`. `project-memory`: `/memories/project/system-1.md`, for agents
-    that load those memories instead.
+    `project-file`: the agent's single file per project (`memories/<projectId>.md`). `project-memory`:
+    `/memories/project/system-1.md`, for agents that load those memories instead.
     """
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """The model of the writer: `rules` or `PROVIDER:MODEL`.
+    """The model of the writer: `rules` (no model) or `PROVIDER:MODEL`.
 
     Empty: the model of the turn that triggered the run, else the default.
     """
@@ -148,11 +151,11 @@ class System1Settings(_Section):
 
 
 class NotesSettings(_Section):
-    """Settings of the session notes, one file per session of Claude Code, updated at thresholds."""
+    """Settings of the session notes, one file per session of Claude Code."""
 
     enabled: bool = False
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """The model that writes the notes: `rules` or `PROVIDER:MODEL`.
+    """The model that writes the notes: `rules` (no model) or `PROVIDER:MODEL`.
 
     Empty: the agent's own model if it can be reached, else rules.
     """
@@ -161,20 +164,27 @@ class NotesSettings(_Section):
     growth_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 5_000
     """The number of tokens by which the context must grow between two updates."""
     tool_calls: Annotated[int, Field(ge=1, le=1000)] = 3
-    """The number of tool calls after which an update is due; the end of an answer triggers one as well."""
+    """The number of tool calls after which notes are updated.
+
+    This requires that the context has grown by `growth_tokens`; then the end of an answer triggers an update
+    as well.
+    """
     time_limit_s: Annotated[float, Field(ge=1, le=3600)] = 120
     """The time limit of an update, in seconds."""
 
 
 class ExtractSettings(_Section):
-    """Settings of the Codex extraction: transcripts become summaries and one handbook per directory."""
+    """Settings of the Codex extraction, which makes summaries and handbooks from transcripts (rollouts)."""
 
     at_launch: bool = False
     """Whether extraction starts together with the background services of a Codex home."""
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """The model that extracts: `rules` or `PROVIDER:MODEL`; empty: the engine of a consolidation."""
+    """The model that extracts: `rules` (no model) or `PROVIDER:MODEL`.
+
+    Empty: the engine of consolidations.
+    """
     max_rollouts: Annotated[int, Field(ge=1, le=128)] = 8
-    """Maximum number of rollouts per run; the next run handles the rest."""
+    """The largest number of rollouts per run; the next run handles the others."""
     concurrency: Annotated[int, Field(ge=1, le=16)] = 8
     """The number of rollouts or directories that are worked on at the same time."""
     idle_seconds: Annotated[int, Field(ge=0, le=86_400)] = 120
@@ -187,7 +197,7 @@ class McpSettings(_Section):
     """Settings of the memory server (`reverie mcp`), which other programs use."""
 
     allow_writes: dict[str, list[Literal["workspace", "project", "global"]]] = {}
-    """The scopes that each program may change, by the name that it reports; `*` stands for every program."""
+    """The scopes that a program may change, by the name that it reports; `*` stands for every program."""
 
 
 class WindowSettings(_Section):
@@ -204,11 +214,14 @@ class WindowSettings(_Section):
     editor_wrap: bool = True
     editor_line_numbers: bool = True
     editor_zoom: Annotated[int, Field(ge=-6, le=24)] = 0
-    """The difference between the size of the editor's text and that of the window's, in points."""
+    """The points by which the editor's text is larger than that of the window; negative: smaller."""
 
 
 class Settings(_Section):
-    """All settings of this version; immutable: change them with `model_copy`."""
+    """All settings of this version, one field for each section of the file.
+
+    Immutable: change them with `model_copy`.
+    """
 
     watch: WatchSettings = WatchSettings()
     dream: DreamSettings = DreamSettings()
@@ -258,8 +271,9 @@ def change_settings(
 ) -> None:
     """Load the settings from `path`, apply `change` and save the result, under a lock.
 
-    The lock is in `lock_dir`. Waits up to `timeout_s` seconds for another thread or process that is changing
-    the settings, so that neither change is lost. Raises `UserError`.
+    The lock file is in `lock_dir`. Waits up to `timeout_s` seconds for another thread or process that is
+    changing the settings, so that neither change is lost. Raises `Busy` after that time, and `UserError` if
+    the file cannot be read or written. `clock`: as in `save_settings`.
     """
     with file_lock(lock_dir, path, timeout_s=timeout_s):
         save_settings(path, change(load_settings(path)[0]), clock=clock)
@@ -268,7 +282,9 @@ def change_settings(
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:
     """Write the settings whose values differ from those in the file; the file is replaced atomically.
 
-    A key that is missing in the file has its default value. Raises `UserError`.
+    A key that is missing in the file has its default value. If the file is not TOML, its content is first
+    saved under another name, with the time of `clock`. Raises `UserError` if the file cannot be read or
+    written.
     """
     # Through a symlink, so that the file of a dotfiles manager is the one that changes.
     real = Path(real_path(path))
@@ -341,9 +357,10 @@ def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]
 
 
 def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
-    """Set one value in `document`, creating missing tables.
+    """Set the value of one setting in `document`, creating missing tables.
 
-    A value where a table is expected is replaced by a table; that value had no effect anyway.
+    `name`: the names of the tables and the key. If `value` is `_TABLE`, only the tables are created. A value
+    where a table is expected is replaced by a table; that value had no effect anyway.
     """
     table: Any = document
     for depth, part in enumerate(name if value is _TABLE else name[:-1]):
@@ -372,7 +389,8 @@ def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
 def _drop(raw: dict[str, Any], place: list[str]) -> str:
     """Remove an invalid value from `raw` and return its dotted name.
 
-    `place` leads to it; if it leads inside a value, such as an item of a list, the whole value is removed.
+    `place`: the keys and indexes that lead to the value. If it is a part of a setting's value, such as an
+    item of a list, the whole setting is removed.
     """
     limit = 3 if _is_table(place[0]) else 2
     table, name = raw, [place[0]]
@@ -411,6 +429,6 @@ def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _kind(table: type[_TomlTable]) -> type[_Section]:
-    """Return the type of the sections in `table`."""
+    """Return the type of the sections in a subclass of `_TomlTable`."""
     kind: type[_Section] = get_args(table.model_fields["root"].annotation)[1]
     return kind

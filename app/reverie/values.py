@@ -34,9 +34,9 @@ __all__ = ["Struct", "as_dict", "astuple", "columns", "field", "fields_of", "rep
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a value class that its constructor takes.
+    """Return the names of the fields that the constructor of the class `kind` takes.
 
-    Empty for any other class.
+    Empty if `kind` is neither a `Struct` nor a dataclass.
     """
     if dataclasses.is_dataclass(kind):
         return tuple(each.name for each in dataclasses.fields(kind) if each.init)
@@ -44,15 +44,16 @@ def fields_of(kind: type) -> tuple[str, ...]:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """Return the fields of a value by name; values inside it are converted to dicts as well."""
+    """Return the fields of a `Struct` or dataclass as a dict; such values inside it become dicts as well."""
     return {name: _plain(getattr(value, name)) for name in fields_of(type(value))}
 
 
 def columns(value: Any, names: str) -> dict[str, Any]:
-    """Return some attributes of a value as a dict for JSON, in the order of `names`.
+    """Return some attributes of `value` as a dict for JSON, in the order of `names`.
 
-    The names are separated by blanks. The key for `updated_at` is `updatedAt`; `key=path.to.attribute` gives
-    another key, or reads an attribute of an attribute.
+    `names`: the names of the attributes, separated by spaces. The key of an attribute is its name in camel
+    case: `updated_at` gives `updatedAt`. `key=first.second` reads the attribute `second` of the attribute
+    `first`, under the key `key`.
     """
     found = {}
     for name in names.split():

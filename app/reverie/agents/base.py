@@ -69,12 +69,11 @@ if TYPE_CHECKING:
 
 
 class Home(ABC):
-    """One agent's state directory.
+    """One agent's state directory, such as `~/.codex`, and the operations that every agent supports.
 
-    Features of every agent are members. Features of only some agents are optional capabilities: attributes
-    that are None if the agent lacks the feature, and otherwise an object that implements one of the protocols
-    below (often the home itself). Only the attribute shows that an agent lacks a feature, never a method's
-    result.
+    The attributes from `sidecars` to `orphans` are features that only some agents have: None if the agent
+    lacks the feature, otherwise an object that implements the named protocol (often the home itself). To
+    learn whether an agent has a feature, test the attribute; the results of its methods do not show it.
     """
 
     # Capabilities: protocols below. A home sets those that it has when it is made.
@@ -104,7 +103,7 @@ class Home(ABC):
     orphans: OrphanedStores | None = None
     """The stores that no project or workspace refers to."""
     consolidates: bool = True
-    """Whether a consolidation can change the agent's memories."""
+    """Whether a consolidation (a run that tidies memories) can change the agent's memories."""
     lists_descriptions: bool = False
     """Whether the agent starts a session with a list of all memories and their descriptions."""
 
@@ -119,9 +118,9 @@ class Home(ABC):
     @property
     @abstractmethod
     def kind(self) -> str:
-        """The name of the agent in scripts, one of `discovery.KINDS`.
+        """The agent's short name for use in scripts, one of the names in `discovery.KINDS`.
 
-        Code outside of `agents` must not branch on it, but test the capabilities.
+        Code outside of `agents` must not branch on it, but test the optional capabilities.
         """
 
     @property
@@ -138,7 +137,7 @@ class Home(ABC):
     @property
     @abstractmethod
     def caps(self) -> Caps:
-        """The agent's limits on sizes and numbers."""
+        """The agent's limits, for example on the size and number of memory files."""
 
     def available(self) -> bool:
         """Return whether the home's directory exists now."""
@@ -157,37 +156,38 @@ class Home(ABC):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Return the scope context for a workspace, a project, both or neither.
+        """Return the ids that turn a memory path into a file: for a workspace, a project, both or neither.
 
-        `workspace_id`: None for no workspace. `project_path`: the path of the project; None for the
-        workspace's own project or, with `project_given`, for no project. Raises `Unavailable` for a
-        workspace id that cannot be a directory name.
+        `workspace_id`: None for no workspace. `project_path`: the path of the project. If it is None, the
+        result has the workspace's own project or, if `project_given` is True, no project. Raises
+        `Unavailable` for a `workspace_id` that cannot be a directory name.
         """
 
     @abstractmethod
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
-        """Return the root of a scope in `context`; its directory need not exist.
+        """Return the memory directory of `scope` in `context`; it need not exist.
 
         Raises `ScopeUnavailable` if the context has no such scope.
         """
 
     @abstractmethod
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
-        """Return the root of every store that exists on disk, listed in the home or not, in a stable order.
+        """Return every memory directory that exists on disk, in a stable order.
 
-        `contents`: the result of `contents()` if the caller has it; None: it is read here.
+        Includes directories of projects and workspaces that the home does not list. `contents`: the result of
+        `contents()` if the caller has it; None: it is read here.
         """
 
     @abstractmethod
     def watched(self) -> tuple[WatchedPlace, ...]:
-        """Return the places to watch in addition to the memory roots.
+        """Return the places to watch for changes, in addition to the memory directories.
 
-        These are the directories in which new roots appear, and the files beside the memories: sidecars and
-        companions.
+        These are the directories in which new memory directories appear, and the files beside the memories:
+        the agent's own data files (sidecars) and the companions, such as CLAUDE.md.
         """
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
-        """Return the files that the agent loads beside its memories in this context.
+        """Return the files that the agent loads beside its memories in this context, such as CLAUDE.md.
 
         Includes missing files that a person may create.
         """
@@ -196,12 +196,12 @@ class Home(ABC):
     # Rules
 
     def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
-        """Return the reasons why nothing may be written into `root`.
+        """Return the reasons why Reverie must not write into `root`; empty if it may.
 
-        With `root=None`, the result is for the sidecars and companions, which belong to the whole home; a
-        refusal for the whole home applies to every root. Empty if the layout and all versions are known.
-        Reads the disk at each call. A person may have permitted writing in spite of a refusal; only
-        `memory.write_guard` checks this.
+        With `root=None`, the reasons apply to the sidecars (the agent's data files beside its memories) and
+        the companions, which belong to the whole home. A reason that applies to the whole home also applies
+        to every root. Reads the disk at each call. A person may have permitted writing in spite of a reason;
+        only `memory.write_guard` checks this.
         """
         if root is None or not root.read_only:
             return ()
@@ -209,39 +209,41 @@ class Home(ABC):
         return (Refusal("not-in-use", root.key, title, root.read_only, "", permissible=False),)
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return the rule whether `rel` may be changed; for a directory, the rule for all files in it.
+        """Return the rule that says whether the file `rel` of `root` may be changed.
 
-        `rel` uses `/` and need not exist. Pure: reads no file.
+        `rel`: the path below the root, with `/`; it need not exist. For a directory, the rule applies to all
+        files in it. Pure: reads no file.
         """
         return EDITABLE
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        """Return the role of `rel` in a consolidation.
+        """Return the role of the file `rel` of `root` in a consolidation, such as memory, index or log.
 
-        Pure: reads no file.
+        `rel`: the path below the root, with `/`. Pure: reads no file.
         """
         return "memory"
 
     def loads_whole(self, root: ScopeRoot, rel: str) -> bool:
-        """Return whether the agent loads all of this file when a session starts.
+        """Return whether the agent loads all of the file `rel` of `root` when a session starts.
 
         Pure: reads no file.
         """
         return False
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """Return the key of a file in the sidecar of uses and pins; None if the owner of `root` is unknown.
+        """Return the key of the file `rel` in the record of uses and pins, or None.
 
-        `rel`: the path below the root, with `/`.
+        None if the owner of `root` is unknown. `rel`: the path below the root, with `/`.
         """
         if root.usage_prefix is None:
             return None
         return root.usage_prefix + escape_key(rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """Return a file of the agent's own format as Markdown; None for a file that is shown as it is.
+        """Return the file `rel` as Markdown if it has the agent's own format; None if it is shown as it is.
 
-        A rendered file is not `editable`. Pure: `data` is the file's content.
+        A rendered file is not `editable` (`FileRule.kind`). `data`: the content of the file, so that it is
+        not read again; a database is read nevertheless.
         """
         return None
 
@@ -255,7 +257,7 @@ class Home(ABC):
 
 
 class Workspace(Struct, frozen=True):
-    """One workspace, as listed by the home."""
+    """One workspace (a place in which an agent works, such as a checkout or a chat), listed by the home."""
 
     id: str
     name: str
@@ -266,6 +268,7 @@ class Workspace(Struct, frozen=True):
     project_paths: tuple[str, ...]
     """The paths of the workspace's projects; may be empty."""
     multi_project: bool
+    """Whether the workspace belongs to several projects; then it has no project memory."""
     archived: bool = False
     parent_id: str | None = None
     sub_project: str | None = None
@@ -279,7 +282,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The name shown to people everywhere."""
+        """The name of the workspace for people: its title, or else its name, or else its id."""
         return self.title or self.name or self.id
 
     @property
@@ -300,16 +303,16 @@ class Project(Struct, frozen=True):
 
 
 class TitlesRead(Struct, frozen=True):
-    """The result of `Sessions.learn_titles`."""
+    """The result of reading unknown titles of workspaces from transcripts (`Sessions.learn_titles`)."""
 
     read: int = 0
-    """Number of titles read; 0 if no title is left to read."""
+    """The number of titles that were read; 0 if no title is left to read."""
     changed: bool = False
     """Whether the list of workspaces now shows anything new."""
 
 
 class TranscriptSource(Struct, frozen=True):
-    """A transcript that can be opened."""
+    """A transcript that can be opened, as listed without opening it."""
 
     id: str
     kind: Literal["session", "rollout", "sub-agent"]
@@ -318,14 +321,14 @@ class TranscriptSource(Struct, frozen=True):
     """The title; empty if it is only known after reading the transcript."""
     project_path: str | None = None
     updated_at: int | None = None
-    """The time at which the file last changed (UTC ms); None if unknown."""
+    """The time at which the transcript's file last changed (UTC ms); None if unknown."""
     size: int = 0
-    """The size in bytes, from the directory entry."""
+    """The size in bytes."""
     state: str = ""
-    """A special state, in a few words; empty if there is none."""
+    """A special state in a few words, such as "session notes"; empty if there is none."""
     archived: bool = False
     under: str = ""
-    """The id of the transcript to which this one belongs, such as a sub-agent's; empty if there is none."""
+    """The id of the session to which a sub-agent's transcript belongs; empty if unknown, and for others."""
     project_name: str = ""
     """The name that a person gave the project; empty if there is none."""
 
@@ -339,10 +342,10 @@ only its name and description. `needed`: nothing until it is needed.
 
 
 class LoadedNext(Struct, frozen=True):
-    """The files that a new session loads and an earlier one did not, and those that it no longer loads.
+    """The files that a new session loads and an earlier one did not, and the reverse.
 
-    A file counts as loaded if any part of its text is loaded. Files are identified by memory path, or by
-    path on disk.
+    A file counts as loaded if any part of its text is loaded. Files are identified by memory path, or by path
+    on disk.
     """
 
     entered: tuple[str, ...] = ()
@@ -366,9 +369,9 @@ def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState])
 
 
 def loaded_next_from(raw: object) -> LoadedNext:
-    """Return the `LoadedNext` that the JSON value `raw`, from the details of a run, represents.
+    """Return the `LoadedNext` that the details of a run contain as the JSON value `raw`.
 
-    The result is empty if `raw` represents none.
+    Return an empty one if `raw` has another form.
     """
     match raw:
         case {"entered": [*entered], "left": [*left]}:
@@ -403,9 +406,9 @@ by a setting; `too-large`.
 
 
 class Companion(Struct, frozen=True):
-    """A file that the agent loads beside its memories: shown and editable, never touched by a consolidation.
+    """A file that the agent loads beside its memories, such as CLAUDE.md; it may lie outside of the home.
 
-    It may lie outside of the home.
+    It is shown and editable, and a consolidation never changes it.
     """
 
     scope: Scope
@@ -413,7 +416,7 @@ class Companion(Struct, frozen=True):
     label: str
     exists: bool
     note: str = ""
-    """A sentence about the condition under which the agent loads the file; empty if it always does."""
+    """A sentence about the file, for example when the agent loads it; may be empty."""
     read_only: str = ""
     """The reason why the file cannot be edited, as a sentence; empty if it can."""
     loading: Loading = "start"
@@ -424,14 +427,14 @@ class Companion(Struct, frozen=True):
 
 
 class Orphan(Struct, frozen=True):
-    """A store to which no project or workspace of the home refers."""
+    """A store (directory of memories) to which no project or workspace of the home refers."""
 
     kind: Literal["project", "workspace", "older-layout", "older-name"]
     """The reason why the store is orphaned.
 
-    `project`, `workspace`: the home lists no project or workspace with the name of the store.
-    `older-layout`: an older version of the agent stored memories here. `older-name`: the agent keeps the
-    memory of the same project in another directory today.
+    `project`, `workspace`: the home lists no project or workspace with the name of the store. `older-layout`:
+    an older version of the agent stored memories here. `older-name`: the agent keeps the memory of the same
+    project in another directory today.
     """
     directory: Path
     label: str
@@ -441,15 +444,12 @@ class Orphan(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """The properties by which the repository of a project is recognised; see `claims.same_project`.
-
-    The tuples are sorted.
-    """
+    """The properties by which the repository of a project is recognised; see `claims.same_project`."""
 
     roots: tuple[str, ...] = ()
-    """The hex ids of commits without parents; empty if unknown, as in a shallow clone."""
+    """The hex ids of commits without parents, sorted; empty if unknown, as in a shallow clone."""
     remotes: tuple[str, ...] = ()
-    """The addresses of all remotes, in the form of `claims.identity.remote_key`."""
+    """The addresses of all remotes, sorted, in the form of `claims.identity.remote_key`."""
     origin: str = ""
     """The address of the remote `origin`, or of the only remote; empty if there is none."""
     below: str = ""
@@ -464,10 +464,10 @@ class Identity(Struct, frozen=True):
 
 
 class LostStore(Struct, frozen=True):
-    """An orphaned store (used by no listed project or workspace), with all facts about it in the home."""
+    """A store (directory of memories) that no listed project or workspace uses, with all facts about it."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name", "other-checkout"]
-    """The reason why the store is orphaned.
+    """The reason why nothing uses the store.
 
     `missing-project`: the home lists its project, whose directory does not exist now. `other-checkout`: its
     project exists, but most notes about the same repository are in another store. The others are as in
@@ -475,25 +475,31 @@ class LostStore(Struct, frozen=True):
     """
     directory: Path
     label: str
+    """The name of the store for people."""
     scope: Scope
     """The scope to which the files of the store belong."""
     root: ScopeRoot | None = None
-    """The scope root. None, like `context`, for a store outside of the scope roots: it has no history and can
-    only be read."""
+    """The scope root of the store; None if it is outside of the scope roots.
+
+    Such a store has no history and can only be read.
+    """
     context: ScopeContext | None = None
-    """The context that reaches the store as `root`."""
+    """The context that reaches the store as `root`; None if `root` is."""
     name: str = ""
     """The name of the store's project; empty if unknown."""
     flat: bool = False
     """Whether only the notes directly in `directory` belong to the store."""
     owner: str = ""
-    """The listed project to which the store belongs, proven by its name or by the home; empty if unknown."""
+    """The path of the listed project to which the store belongs; empty if unknown.
+
+    The name of the store, its place or a file of the home proves this.
+    """
     former_path: str = ""
     """A former path of the store's project; empty if unknown."""
     former_source: str = ""
-    """The file of the home that names `former_path`."""
+    """The file of the home that names `former_path`; empty if that is unknown."""
     checkouts: tuple[str, ...] = ()
-    """All known paths of the project's repository, including `former_path`."""
+    """All known paths of the project's repository, including `former_path`; may be empty."""
 
 
 class Sidecars(Struct, frozen=True):
@@ -506,14 +512,14 @@ class Sidecars(Struct, frozen=True):
 
 
 class WatchedPlace(Struct, frozen=True):
-    """Entries directly inside one directory to watch for changes; they need not exist.
+    """A directory whose direct entries are watched for changes; they need not exist.
 
     The memory roots, below which everything is watched, come from `Home.roots` and are not included here.
     """
 
     directory: Path
     names: tuple[str, ...] = ()
-    """The names of the entries; empty: all entries."""
+    """The names of the entries to watch; empty: all entries."""
 
 
 class SessionPlace(Struct, frozen=True):
@@ -522,7 +528,7 @@ class SessionPlace(Struct, frozen=True):
     workspace_id: str
     directory: Path
     files: tuple[str, ...]
-    """Names of its files in `directory`; the file that grows is the last."""
+    """The names of the transcript's files in `directory`; the file that grows is the last."""
 
 
 class HomeContents(Struct, frozen=True):
@@ -530,6 +536,7 @@ class HomeContents(Struct, frozen=True):
 
     projects: tuple[Project, ...]
     orphans: tuple[Orphan, ...] = ()
+    """The stores to which no listed project or workspace refers."""
     problems: tuple[str, ...] = ()
     """Sentences on entries that were skipped and why; one bad entry never hides the others."""
 
@@ -542,27 +549,29 @@ class Transcripts(Protocol):
     """Access to the transcripts that can be opened."""
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        """Return the transcripts of a project (`project_path` None: of all), newest first, opening none."""
+        """Return the transcripts, newest first, without opening any.
+
+        `project_path`: only those of this project; None: of all projects.
+        """
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
         """Return the transcript that `source` names, for reading; nothing is read yet."""
 
     def described_source(self, source: TranscriptSource) -> TranscriptSource:
-        """Return the source with title, project and state read from the beginning of the transcript."""
+        """Return `source`, completed with title, project and state from the beginning of the transcript."""
 
 
 class Sessions(Protocol):
-    """Access to the workspaces in use, with transcripts that may still grow."""
+    """Access to the agent's workspaces and sessions: their transcripts, last uses, titles and projects."""
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
-        """Return `(workspace id, last user activity in ms)` in the agent's own order."""
+        """Return `(workspace id, time of the last user activity in UTC ms)` in the agent's own order."""
 
     def session_place(self, workspace_id: str) -> SessionPlace | None:
-        """Return the files of the transcript of the workspace `workspace_id`; they need not exist.
+        """Return the directory and files of a workspace's transcript; they need not exist.
 
-        None if there is no such workspace.
-
-        Raises `Unavailable` for an id that cannot be a directory name.
+        None if there is no workspace `workspace_id`. Raises `Unavailable` for an id that cannot be a
+        directory name.
         """
 
     def sessions_in_use(self) -> tuple[SessionPlace, ...]:
@@ -583,9 +592,9 @@ class Sessions(Protocol):
         """
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
-        """Read up to `most` unknown workspace titles from transcripts, newest first, into Reverie's cache.
+        """Read up to `most` unknown titles of workspaces from transcripts, newest first, into a cache.
 
-        Returns the number of titles read, and whether the list of workspaces changes. `project_path`: read
+        Returns the number of titles read, and whether the list of workspaces changed. `project_path`: read
         only titles of this project's workspaces; None: of all. Titles that are in the agent's own list are
         not read. Blocks on disk.
         """
@@ -599,10 +608,10 @@ class Sessions(Protocol):
 
 
 class AgentWriter(Protocol):
-    """An agent's memory writer, and the chats of the workspaces, which the writer reads."""
+    """Access to an agent's memory writer (a background job that writes memories) and the chats it reads."""
 
     def transcript(self, workspace_id: str) -> Transcript:
-        """Return the transcript of a workspace, which has its turns and its compactions (boundaries).
+        """Return the transcript of a workspace as turns and compactions.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
@@ -610,17 +619,21 @@ class AgentWriter(Protocol):
     def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
         """Return a reader of the rows that are appended to the transcript at `place` after `position`.
 
-        `position` None: after the present end. Reads nothing yet.
+        `position` None: only rows that are appended from now on.
         """
 
     def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
-        """Return the newest events that end a turn of the transcript at `place`, oldest first.
+        """Return the newest rows of the transcript at `place` as events, oldest first.
 
-        Only a limited part at the end of the transcript is read.
+        Answers that are still being written are left out. Only a limited part at the end of the transcript is
+        read.
         """
 
     def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
-        """Return the newest successful calls of memory tools in the transcript at `place`."""
+        """Return the newest successful calls of memory tools in the transcript at `place`, oldest first.
+
+        Only a limited part at the end of the transcript is read.
+        """
 
     def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
         """Return (time of change in ns, size, inode) of each existing file of the transcript at `place`.
@@ -629,10 +642,10 @@ class AgentWriter(Protocol):
         """
 
     def memory_kinds(self) -> MemoryKinds:
-        """Return the kinds of memories that the agent in this home loads."""
+        """Return which kinds of memories the agent loads here: one file per project, stores, or both."""
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
-        """Return the paths of the memory writer's files for a workspace.
+        """Return the paths of the memory writer's files for a workspace; they need not exist.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
@@ -641,7 +654,7 @@ class AgentWriter(Protocol):
         """Return the settings with which the agent itself would write memories in this workspace."""
 
     def dump_places(self) -> DumpPlaces:
-        """Return the existing directories in which the agent stores traces of its memory writer.
+        """Return the existing directories in which the agent records the runs of its memory writer.
 
         Includes those of workspaces that the home no longer lists.
         """
@@ -651,13 +664,17 @@ class AgentNotes(Protocol):
     """Access to the notes that the agent keeps of each session."""
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
-        """Return the files of a session's notes, which need not exist; None if there is no such session.
+        """Return the files of a session's notes; they need not exist.
 
-        Raises `Unavailable` for an id that cannot be a directory name.
+        None if there is no such session. Raises `Unavailable` for an id that cannot be a directory name.
         """
 
     def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
-        """Return the reason why the agent itself would write no notes about a session; empty if it would."""
+        """Return the reason why the agent itself would write no notes about a session; empty if it would.
+
+        `remote`: the agent runs remotely. `no-compaction`: automatic compaction, for which the notes are
+        made, is off.
+        """
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
         """Return a counter of the messages, tokens and tool calls in the session's transcript.
@@ -676,20 +693,23 @@ class AgentJobs(Protocol):
     """Access to the state of an agent's own background jobs."""
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        """Return the state of the jobs in a few lines, for the footer of the window."""
+        """Return the state of the agent's own jobs in `context`, as lines for the footer of the window."""
 
     def agent_jobs(self) -> tuple[AgentJob, ...]:
-        """Return the agent's own list of background jobs, newest first."""
+        """Return the agent's own list of background jobs, newest first; empty if it keeps none."""
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        """Return the doctor's checks of the conditions of the agent's jobs in `context`. Reads the disk."""
+        """Check the agent's memory and jobs in `context`; return one result for each check.
+
+        The doctor shows them. Reads the disk. Empty if there is nothing to check.
+        """
 
 
 class ConsolidationRules(Protocol):
     """An agent's rules for consolidations, in addition to the rule of each file (`Home.file_rule`)."""
 
     def comparable(self, text: str) -> ComparableText:
-        """Return the parts of a memory that a merge must preserve.
+        """Return the parts of the memory `text` that a merge must preserve.
 
         Pure.
         """
@@ -701,20 +721,20 @@ class ConsolidationRules(Protocol):
         """
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        """Return the agent's lock that a consolidation of this context takes in addition to Reverie's lease.
+        """Return the agent's own lock, which a consolidation of `context` takes besides Reverie's lease.
 
         None if there is nothing to lock.
         """
 
 
 class StoreRules(Protocol):
-    """The rules of a store that the agent rewrites itself."""
+    """Rules for a store (directory of memories) that the agent rewrites itself."""
 
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-        """Raise `StoreError` if the agent would not accept the new content of `rel`.
+        """Raise `StoreError` if the agent would not accept the new content of the file `rel`.
 
-        `before` and `after` are None for no file. The error explains the reason to a person. All code that
-        writes into a store calls this first.
+        `before` and `after`: the old and the new content; None if there is no file. The error explains the
+        reason to a person. All code that writes into a store calls this first.
         """
 
     def write_lock(self, root: ScopeRoot) -> WriteLock | None:
@@ -724,7 +744,7 @@ class StoreRules(Protocol):
         """
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        """Return the path of a new note from a person to the agent, below its global scope.
+        """Return the path for a new note from a person to the agent, relative to its global memory directory.
 
         The note is created once and never changed. The name contains the time `at_ms` (UTC) and `title`.
         `source`: the id of the object from which the note is made; it makes the name unique.
@@ -732,20 +752,20 @@ class StoreRules(Protocol):
 
 
 class Extraction(Protocol):
-    """Access to the threads from which memories can be extracted."""
+    """Access to the threads (conversations) from which memories can be extracted."""
 
     @property
     def extracts_to_notes(self) -> bool:
-        """Whether extracted memories are written as notes to the agent, which merges them itself."""
+        """Whether Reverie writes extracted memories as notes to the agent, which merges them itself."""
 
     def threads(self) -> tuple[Thread, ...]:
         """Return every thread, including those of sub-agents."""
 
     def extracted_at(self) -> Mapping[str, int]:
-        """Return the threads from which the agent has extracted memories, by thread id.
+        """Return the threads from which the agent has extracted memories: thread id -> time (UTC ms).
 
-        The values are the times (UTC ms) of the last change that a thread had when the agent extracted it.
-        Includes threads in which the agent found nothing to remember.
+        The time is that of the thread's last change when the agent extracted it. Includes threads in which
+        the agent found nothing to remember.
         """
 
     def left_to_agent(self, now_ms: int) -> frozenset[str]:
@@ -758,7 +778,10 @@ class Extraction(Protocol):
         """Return the model that the agent's settings name for extraction, as `provider:model`, or None."""
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        """Return the path of a new note from Reverie to the agent; for the arguments see `StoreRules`."""
+        """Return the path for a new note from Reverie to the agent.
+
+        The arguments are those of `StoreRules.note_path`.
+        """
 
 
 class ModelPreferences(Protocol):
@@ -788,7 +811,7 @@ class FailureStore(Protocol):
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
         """Return the patterns that are in the store's database and in no file.
 
-        Parts that cannot be read are added to `problems`.
+        If the database cannot be read, a sentence is added to `problems`.
         """
 
 
@@ -796,16 +819,17 @@ class OrphanedStores(Protocol):
     """Access to the orphaned stores: directories of memories to which no project or workspace refers."""
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        """Return the stores in `contents().orphans`, and those of listed projects whose directory is missing.
+        """Return the stores that no listed project or workspace uses, with the facts about them.
 
-        Slower than `contents`: it reads sidecars and checks the project paths.
+        They include `contents().orphans` and the stores of listed projects whose directory is missing. Slower
+        than `contents`: it also reads the agent's data files and checks the project paths.
         """
 
 
 def comparable(home: Home, text: str) -> ComparableText:
-    """Return the parts of a memory that a merge must preserve: all of it if the agent has no rules for this.
+    """Return the parts of the memory `text` that a merge must preserve.
 
-    Pure.
+    These are all of it if the agent has no rules for this. Pure.
     """
     from reverie.agents.capabilities import ComparableText  # late: not needed before the first paint
 
@@ -814,10 +838,10 @@ def comparable(home: Home, text: str) -> ComparableText:
 
 
 def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-    """Raise `StoreError` if the agent would not accept the new content of `rel`.
+    """Raise `StoreError` if the agent would not accept the new content of the file `rel`.
 
-    `before` and `after`: the old and new content, None for no file; see `StoreRules.check_content`. An agent
-    without such rules accepts everything.
+    `before` and `after`: the old and the new content; None if there is no file. An agent without such rules
+    accepts everything.
     """
     if (rules := home.store_rules) is not None:
         rules.check_content(root, rel, before, after)
@@ -828,9 +852,8 @@ def nothing_chosen(
 ) -> ScopeUnavailable:
     """Return the error for a scope that exists only while a project or a session is selected, and none is.
 
-    `scope`: the scope. `what`: the word for what must be selected, such as "workspace". `gap`: the reason
-    why the context has no project scope; None if it has one. `permanent`: the agent has no such scope in any
-    context.
+    `what`: the word for what must be selected, such as "workspace". `gap`: the reason why the context has no
+    project scope; None if it has one. `permanent`: whether the agent has no such scope in any context.
     """
     return ScopeUnavailable(
         scope,
@@ -843,7 +866,10 @@ def nothing_chosen(
 
 
 def no_workspace(agent: str) -> ScopeUnavailable:
-    """Return the error for an agent whose memories belong to no workspace."""
+    """Return the error for a missing workspace scope of an agent whose memories belong to no workspace.
+
+    `agent`: the name of the agent.
+    """
     return ScopeUnavailable(
         Scope.WORKSPACE,
         None,
@@ -854,7 +880,7 @@ def no_workspace(agent: str) -> ScopeUnavailable:
 
 
 def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
-    """Return the rule and the role of the file `rel` of a home, as listings need them (`listing.RulesOf`).
+    """Return the rule and the role of the file `rel` of `root`, for lists of memories (`listing.RulesOf`).
 
     The rule is None if the file is editable without conditions.
     """
@@ -871,6 +897,7 @@ class FoundHome(Struct, frozen=True):
 
     root: Path
     kind: str
+    """The name of the home's agent, one of `discovery.KINDS`."""
     of_project: bool = False
     """Whether the home is inside a project and belongs only to it."""
 
@@ -885,7 +912,7 @@ class TroubledPlace(Struct, frozen=True):
 
 
 class DiscoveredHomes(Struct, frozen=True):
-    """The result of a search for homes."""
+    """The homes that a search found, and the places that it could not read (`troubled`)."""
 
     homes: tuple[FoundHome, ...]
     troubled: tuple[TroubledPlace, ...] = ()

@@ -22,18 +22,19 @@ class ComparableText(Struct, frozen=True):
     """The parts of a memory that a merge must preserve."""
 
     text: str
-    """The text without parts about the file itself, such as its name and origin."""
+    """The memory without parts about the file itself, such as its name and origin."""
     kind: str = ""
-    """Memories of different kinds are never merged; empty: no kind."""
+    """The kind of the memory; memories of different kinds are never merged. Empty: no kind."""
 
 
 class ConsolidatedFile(Struct, frozen=True):
-    """A file of a root after a consolidation."""
+    """A memory file before or after a consolidation: its text and facts from its front matter."""
 
     text: str
     name: str = ""
-    """The name in the front matter, like `description`; empty if there is none."""
+    """The name in the front matter; empty if there is none."""
     description: str = ""
+    """The description in the front matter; empty if there is none."""
 
 
 class RootChange(Struct, frozen=True):
@@ -42,11 +43,11 @@ class RootChange(Struct, frozen=True):
     files: Mapping[str, ConsolidatedFile]
     """All files of the root after the consolidation."""
     gone: Mapping[str, ConsolidatedFile]
-    """The files that no longer exist, in their state before the consolidation."""
+    """The files that no longer exist, as they were before the consolidation."""
     moved: Mapping[str, str]
     """The moved files: old path -> new path."""
     merged: Mapping[str, str]
-    """The merged files of `gone`: old path -> path of the memory that has their text now."""
+    """The merged files: path of a file in `gone` -> path of the memory that has its text now."""
     created: tuple[str, ...] = ()
     """The new files."""
 
@@ -87,20 +88,21 @@ class AgentLock(Protocol):
         """
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Restore the lock to the state `before`, for a run that shall not count as a consolidation.
+        """Restore the lock to the state `before`, after a run that must not count as a consolidation.
 
         Raises `Conflict` if the process `holder` no longer holds it.
         """
 
 
 class AgentCheck(Struct, frozen=True):
-    """The check of one condition of the agent's jobs, for the doctor."""
+    """The result of one check of the agent's memory or jobs, for the doctor."""
 
     check: str
     """The name of the check for scripts."""
     title: Phrase
     state: Literal["pass", "warn", "fail"]
     evidence: Phrase
+    """The facts that the check found, as a sentence."""
     suspect: Path | None = None
     """A directory whose existence turns off a feature of the agent, and that Reverie may have made."""
     at: int | None = None
@@ -112,7 +114,7 @@ class WriteLock(Struct, frozen=True):
 
     file: Path
     agent: str
-    """The agent's name, for a sentence."""
+    """The name of the agent, for a sentence."""
 
 
 class StatusLine(Struct, frozen=True):
@@ -124,10 +126,11 @@ class StatusLine(Struct, frozen=True):
     text: str
     state: Literal["ok", "running", "warn", "fail"] = "ok"
     at: int | None = None
+    """The time of the job's last known event (UTC ms); None if unknown."""
 
 
 class AgentJob(Struct, frozen=True):
-    """One background job in the agent's own list. Times are UTC ms."""
+    """One background job in the agent's own list."""
 
     id: str
     kind: str
@@ -137,9 +140,11 @@ class AgentJob(Struct, frozen=True):
     sentence: str = ""
     """An explanation of `state`, such as the error of a failed job; may be empty."""
     at: int | None = None
+    """The time of the job's last known event (UTC ms); None if unknown."""
     retry_at: int | None = None
+    """The time of the next attempt (UTC ms); None if none is known."""
     source_id: str = ""
-    """The transcript that the job works on; empty if it works on something else."""
+    """The id of the transcript that the job works on; empty if it works on something else."""
 
 
 class MemoryKinds(Struct, frozen=True):
@@ -148,22 +153,22 @@ class MemoryKinds(Struct, frozen=True):
     project_file: bool | None = None
     """Whether the agent loads one file for each project; None if unknown."""
     project_store: bool | None = None
-    """Whether the agent loads a store of project memories; None if unknown."""
+    """Whether the agent loads a store (directory) of project memories; None if unknown."""
     evidence: Phrase = NOTHING
     """A sentence that names the files by which the kinds were detected."""
 
 
 class WriterPlace(Struct, frozen=True):
-    """The files of the agent's own memory writer for one workspace.
+    """The files of the agent's own memory writer for one workspace; they need not exist.
 
-    The files need not exist; all except `context_instructions` are inside the home. For each kind of
-    instructions, the first existing file is used.
+    All except `context_instructions` are inside the home. Of the files in `instructions`, the first that
+    exists is used, and the same is true of `context_instructions`.
     """
 
     state_file: Path
     """The file in which the writer stores the progress of its runs."""
     dump_directory: Path
-    """The directory for the traces of the writer's runs."""
+    """The directory for the records (traces) of the writer's runs."""
     memory_file: Path | None
     """The memory file of the project; None unless there is exactly one project."""
     memory_id: str
@@ -182,10 +187,11 @@ class NotesPlace(Struct, frozen=True):
     rel: str
     """The path of the notes file below `root`."""
     transcript: Path
-    """The session's transcript."""
+    """The transcript of the session."""
     template: Path
-    """The person's own template for all sessions; `prompt` is the person's own prompt."""
+    """A person's own template for the notes of all sessions."""
     prompt: Path
+    """A person's own prompt for the notes of all sessions."""
 
     @property
     def file(self) -> Path:
@@ -197,7 +203,7 @@ class SessionMeasure(Protocol):
 
     @property
     def messages(self) -> int:
-        """Number of messages by people and the model."""
+        """Number of records of the user and of the model, including tool results."""
 
     @property
     def context_tokens(self) -> int:
@@ -207,7 +213,7 @@ class SessionMeasure(Protocol):
     def tool_calls(self) -> int: ...
     @property
     def last_uuid(self) -> str:
-        """The id of the last message."""
+        """The id of the last counted record; empty if there is none."""
 
     @property
     def calls_tools(self) -> bool:
@@ -221,22 +227,25 @@ class SessionMeasure(Protocol):
 
 
 class SessionMeter(Protocol):
-    """An incremental reader of one transcript; belongs to one thread at a time."""
+    """A counter of the messages, tokens and tool calls in one transcript, which reads only what was added.
+
+    It may be used by only one thread of the process at a time.
+    """
 
     def update(self) -> SessionMeasure:
-        """Read the lines that were added to the transcript since the last call; return the session's figures.
+        """Read the lines that were added to the transcript since the last call; return the updated counts.
 
         Raises `FileNotFoundError`, `UserError`.
         """
 
 
 class DumpPlaces(Struct, frozen=True):
-    """The directories in which the agent leaves traces of its memory writer."""
+    """The directories in which the agent records the runs of its memory writer."""
 
     root: Path
-    """The directory that contains `directories`; it need not exist."""
+    """The directory that contains all of `directories`; it need not exist."""
     directories: tuple[tuple[str, Path], ...] = ()
-    """The directories that exist, each with the id of its workspace."""
+    """(workspace id, directory) of each directory that exists."""
 
 
 class AgentWriterConfig(Struct, frozen=True):
@@ -244,16 +253,18 @@ class AgentWriterConfig(Struct, frozen=True):
 
     enabled: bool = True
     interval: object = None
-    """The number of turns between two runs, as it stands in the settings, even if invalid; None if it is not
-    set."""
+    """The number of turns between two runs; None if it is not set.
+
+    This is the unchanged value from the settings, even if it is invalid.
+    """
     model: str | None = None
-    """The writer's model, as `provider:model`."""
+    """The writer's model, as `provider:model`; None if the settings name none."""
     default_model: str | None = None
-    """The model if no other is named, as `provider:model`."""
+    """The model if no other is named, as `provider:model`; None if the settings name none."""
     definition: bytes | None = None
-    """The agent definition that overrides the built-in prompt."""
+    """The content of the file that overrides the built-in prompt; None if there is none."""
     problem: str = ""
-    """The reason why `definition` could not be read; empty if it could."""
+    """The reason why the file of `definition` could not be read; empty if it could."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -261,10 +272,10 @@ class ModelService:
     """A model service that the agent's own settings name."""
 
     name: str
-    """The agent's name for the service; without white space or a colon."""
+    """The agent's name for the service, without white space or a colon."""
     base_url: str
     wire: Literal["openai", "openai-responses"] = "openai"
-    """The wire format that the service uses."""
+    """The wire format (API) that the service uses."""
     key_env: str = ""
     """The environment variable with the service's key; empty if none is named."""
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
@@ -279,44 +290,50 @@ class ProviderInfo(Struct, frozen=True):
 
     name: str
     wire: str
+    """The wire format (API) that the service uses."""
     base_url: str
     key_source: KeySource
+    """The place from which Reverie gets the key, or the reason why it has none."""
     local: bool
+    """Whether the service runs on this computer, so that no text leaves it."""
 
 
 class AgentDreamConfig(Struct, frozen=True):
-    """The agent's own settings of its consolidations."""
+    """The agent's own settings of its consolidations, which some agents call dreams."""
 
     model: str | None = None
     """The model, as `provider:model`; None if the settings name none."""
     definition: bytes | None = None
-    """The agent definition that overrides the built-in prompt."""
+    """The content of the file that overrides the built-in prompt; None if there is none."""
     enabled: bool = True
     problem: str = ""
-    """The reason why `definition` could not be read; empty if it could."""
+    """The reason why the file of `definition` could not be read; empty if it could."""
 
 
 class Thread(Struct, frozen=True):
-    """One thread (conversation) of the agent. Times are UTC ms.
-
-    `path` is None for a thread that is only in the database. `source`: the kind of program that ran the
-    thread, from the database; empty if unknown. `memory_mode`: "enabled" or empty if memories may be made
-    from the thread; any other value is the agent's reason against it.
-    """
+    """One thread (conversation) of the agent."""
 
     id: str
     path: Path | None
+    """The file of the thread; None for a thread that is only in the database."""
     title: str = ""
     cwd: str = ""
     updated_at: int | None = None
+    """The time of the thread's last change (UTC ms); None if unknown."""
     size: int = 0
+    """The size of the file in bytes; 0 if there is none."""
     archived: bool = False
     subagent: bool = False
     source: str = ""
+    """The kind of program that ran the thread, from the database; empty if unknown."""
     memory_mode: str = ""
+    """Whether memories may be made from the thread: "enabled" or empty if they may.
+
+    Any other value is the agent's reason against it.
+    """
     git_branch: str = ""
     pinned: bool = False
-    """Whether a person pinned the thread in the agent's own list."""
+    """Whether a person pinned the thread in the agent's list."""
     project: str = ""
     """The name of the project to which the thread was assigned, or in whose root it works; empty for none."""
     section: str = ""
@@ -325,13 +342,14 @@ class Thread(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AntiPattern:
-    """An approach to avoid. `legacy`: whether it is from an older store, which nothing writes any more."""
+    """An approach to avoid."""
 
     id: str
     what_fails: str
     why: str
     prevention: str
     legacy: bool
+    """Whether the record is from an older store, which nothing writes any more."""
     record: dict[str, Any] = dataclasses.field(repr=False, compare=False, default_factory=dict)
     """The record as it was read."""
 
@@ -351,9 +369,9 @@ class FailedImport(Struct, frozen=True):
     file: Path
     """The file that contains the import."""
     label: str
-    """The name of this file for people."""
+    """The name of the file for people."""
     written: str
-    """The import as it stands in the file, with the `@`."""
+    """The import as the file contains it, with its `@`."""
     problem: ImportProblem
     line: int
     """The line of the import in the file, from 1; 0 if unknown."""

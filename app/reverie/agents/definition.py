@@ -43,9 +43,10 @@ _WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a 
 
 
 class AgentDefinition(Struct, frozen=True):
-    """One agent definition: the values of its front matter, and `body`, the prompt below.
+    """One agent definition file: the values in its front matter, and `body`, the prompt below it.
 
-    A key that the file does not set is None, empty or False.
+    The fields are named after the keys of the file; for example, `tools_add` is `tools.add`. A key that the
+    file does not set is None, empty or False.
     """
 
     name: str
@@ -64,7 +65,7 @@ class AgentDefinition(Struct, frozen=True):
 def parse_agent_definition(data: bytes) -> AgentDefinition:
     """Return the agent definition in `data`, the bytes of its file.
 
-    Raises `StoreError`, also for an empty prompt.
+    Raises `StoreError` for a definition that cannot be used, also if the prompt is empty.
     """
     front, body = _parts(data)
     fields = _front_matter(front)
@@ -99,7 +100,10 @@ def parse_agent_definition(data: bytes) -> AgentDefinition:
 
 
 def _parts(data: bytes) -> tuple[str, str]:
-    """Return the front matter and the body of a file."""
+    """Return the front matter and the body in `data`, the bytes of a file.
+
+    Raises `StoreError` if there is no complete front matter, or the file is too large or not UTF-8.
+    """
     if len(data) > MAX_BYTES:
         raise _malformed(f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are allowed.")
     try:

@@ -44,6 +44,7 @@ class HomeKind(Struct, frozen=True):
     """One agent: how to recognise its home, how to open it, and where its homes usually are."""
 
     kind: str
+    """The short name of the agent."""
     detect: Callable[[Path], bool]
     """A function that returns whether a directory is a home of this agent.
 
@@ -56,9 +57,15 @@ class HomeKind(Struct, frozen=True):
     user to whom the home belongs (None: environment and user are not used).
     """
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
-    """A function that returns the existing homes at the usual paths, for an environment and a user."""
+    """A function that returns the existing homes at the usual paths.
+
+    Its arguments are an environment and a user's home directory.
+    """
     places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
-    """A function that returns every path at which a home may be, without reading the disk."""
+    """A function that returns every path at which a home may be, without reading the disk.
+
+    It has the same arguments as `roots`.
+    """
 
 
 def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
@@ -117,18 +124,17 @@ KINDS: tuple[HomeKind, ...] = (
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
     """Return the agents' homes at the usual paths, each real directory once.
 
-    `env`: the agents' environment; `home_dir`: the user's home directory.
-
-    Among the homes of one agent, the home that the agent would use comes first. A usual path without files of
-    the agent is left out.
+    `env`: the agents' environment; `home_dir`: the user's home directory. Among the homes of one agent, the
+    one that the agent would use comes first. A usual path without files of the agent is left out.
     """
     return find_homes(env, home_dir).homes
 
 
 def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S) -> DiscoveredHomes:
-    """Return the homes as `discover` does, and the places that could not be read within `limit_s` seconds.
+    """Return the homes as `discover` does, and the places that cannot be read.
 
-    `env`: the agents' environment; `home_dir`: the user's home directory.
+    A place that does not respond within `limit_s` seconds counts as one that cannot be read. `env`: the
+    agents' environment; `home_dir`: the user's home directory.
     """
     places = {
         (kind.kind, root): partial(_ask, kind, root) for kind in KINDS for root in kind.places(env, home_dir)
@@ -153,7 +159,10 @@ def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S
 
 
 class _Answer(Struct, frozen=True):
-    """The result of checking a place; without home and error, there is no home at this place."""
+    """The result of checking a place: a home, an error, or neither if there is no home.
+
+    `real`: the path of the home with links resolved.
+    """
 
     home: FoundHome | None = None
     real: Path = Path()
@@ -266,7 +275,7 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
 
     `cache`: a directory for copies and caches, made on first use and shared by all homes; None: work without.
     `user`: the user to whom the home belongs; None: environment and user are not used. Raises `Unavailable`
-    if there is no home.
+    if there is no home, `UserError` if the directory cannot be read.
     """
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()
@@ -297,7 +306,10 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
 
 
 def imports_that_load_nothing(project: Path) -> tuple[FailedImport, ...]:
-    """Return the imports in the project's instruction files for Claude Code that load nothing."""
+    """Return the imports that load nothing, in a project's own instruction files for Claude Code.
+
+    `project`: the directory of the project.
+    """
     machine = Machine.this()
     config = claude_names.home_root(machine.env, machine.home_dir)
     found = failed_imports(config, str(project), machine)

@@ -37,7 +37,10 @@ _ID_BYTES = 8
 
 
 class KnownHome(Struct, frozen=True):
-    """A home as last recorded. `root` is a real path; it may not exist any more."""
+    """A home as last recorded. `root` is a real path; it may not exist any more.
+
+    `kind`: the name of the agent. `device` and `inode`: the numbers of the directory in the file system.
+    """
 
     id: str
     root: Path
@@ -47,7 +50,10 @@ class KnownHome(Struct, frozen=True):
 
 
 class HomeIdentity(Struct, frozen=True):
-    """A home's id. `adoptable`: known homes that this home may be after a move; see `HomeRegistry.adopt`."""
+    """The id of the home at `root`.
+
+    `adoptable`: known homes that this home may be after a move; see `HomeRegistry.adopt`.
+    """
 
     id: str
     root: Path
@@ -99,10 +105,10 @@ class HomeRegistry:
     @overload
     def identify(self, root: Path, *, kind: str, create: Literal[False]) -> HomeIdentity | None: ...
     def identify(self, root: Path, *, kind: str, create: bool = True) -> HomeIdentity | None:
-        """Return the id of the home at `root`.
+        """Return the identity of the home at `root`; a new home gets an id.
 
-        `kind`: the name of the agent. A new home gets an id; without `create` nothing is written, and the
-        result for a new home is None. Raises `Unavailable` if the directory is missing.
+        `kind`: the name of the agent. With `create=False` nothing is written, and the result for a new home
+        is None. Raises `Unavailable` if the directory is missing.
         """
         place = _place(root)
         known = self.known()
@@ -114,10 +120,11 @@ class HomeRegistry:
         return identity
 
     def adopt(self, root: Path, known_id: str) -> HomeIdentity:
-        """Record that the home at `root` is the known home `known_id`; return its new identity.
+        """Record that the home at `root` is the known home `known_id`, after a move; return its new identity.
 
         From now on the home has that id, with its history and runs. The id that it had until now is kept in
-        the registry, marked as replaced. Raises `StoreError` if the known home is not `adoptable` there.
+        the registry, marked as replaced. Raises `StoreError` if `known_id` is not among the `adoptable` homes
+        of this one.
         """
         place = _place(root)
 
@@ -147,8 +154,8 @@ class HomeRegistry:
 class OpenedHome:
     """A check that an opened home is still the home at its path.
 
-    While a process runs, its home may be replaced by another one. Any thread; each check reads the disk
-    twice.
+    While a process runs, its home may be replaced by another one. May be used from any thread; each check
+    reads the disk twice.
     """
 
     def __init__(self, registry: HomeRegistry, identity: HomeIdentity, path: Path, *, kind: str) -> None:

@@ -61,9 +61,8 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
     """Return a tuple with one refusal to write into a store; empty if there is no `evidence`.
 
     `store`: the store's key, or `WHOLE_HOME`. `evidence`: sentences about the parts of the layout that
-    Reverie does not know (see the module); the refusal contains all of them, and names the command that
-    allows writing anyway. `has_workspaces`: the agent's homes have workspaces, so this command needs a
-    workspace id.
+    Reverie does not know; the refusal contains all of them, and names the command that allows writing anyway.
+    `has_workspaces`: whether the agent's homes have workspaces, so that this command needs a workspace id.
     """
     if not evidence:
         return ()
@@ -86,10 +85,12 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
 
 
 def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
-    """Return refusals for unknown parts of the home's lists and sidecars, and for unknown locks and journals.
+    """Return refusals for data of a mux home that has an unknown layout or version.
 
-    `home`: the agent's home. `session`: the directory of the session in question, None for none. This session
-    is always checked, including the state of its memory writer; of the other sessions only some are checked.
+    Checks the home's lists and data files, and whether there are locks and journals, which no known version
+    has. `home`: the agent's home. `session`: the directory of the session in question, None for none. This
+    session is always checked, including the state of its memory writer; of the other sessions only some are
+    checked.
     """
     found = [*_version(home / "config.json", known=(1,))]
     found += _types(home / "config.json", {"projects": list}, shown="config.json")
@@ -146,9 +147,9 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 
 def codex_memories(home: Path) -> tuple[str, ...]:
-    """Return evidence of an unknown layout among all memory roots of a Codex home.
+    """Return sentences about an unknown layout of a Codex home's memories as a whole; empty if it is known.
 
-    Checks the names of generations, and the version in the settings.
+    Checks the version numbers in the names of its files, and the version in its settings.
     """
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
@@ -168,9 +169,10 @@ def codex_memories(home: Path) -> tuple[str, ...]:
 
 
 def codex_root(directory: Path) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in `directory`, one memory root of Codex.
+    """Return sentences about an unknown layout of `directory`, one memory root of Codex.
 
-    Checks the version in the first line of the summary, and the version of the baseline.
+    Empty if the layout is known. Checks the version in the first line of the summary, and the version of
+    Codex's copy for comparison (its baseline).
     """
     found: list[str] = []
     first = _first_line(directory / "memory_summary.md")
@@ -185,10 +187,10 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 
 
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in Codex's databases of memory jobs; empty if `cache` is None.
+    """Return sentences about an unknown layout of Codex's databases of memory jobs; empty if it is known.
 
-    `cache`: the directory for copies of databases; `elsewhere`: a further directory that may contain the
-    databases, named by the agent's environment; None if it names none.
+    `cache`: the directory for copies of databases; None: the databases are not checked. `elsewhere`: a
+    further directory that may contain the databases, named by the agent's environment; None if it names none.
     """
     from reverie.agents.codex.databases import database_places
     from reverie.files.sqlite import Database
@@ -222,7 +224,10 @@ _FRONT_VERSION = re.compile(r"^(?:memory|format|schema)_version:[ \t]*(\S.*?)[ \
 
 
 def claude_root(directory: Path) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in one memory directory of Claude Code."""
+    """Return sentences about an unknown layout of one memory directory of Claude Code.
+
+    Empty if the layout is known.
+    """
     found = [*_foreign_parts(directory, "", "Markdown files with MEMORY.md as their index")]
     index, lock = directory / "MEMORY.md", directory / ".consolidate-lock"
     if is_directory(index):
@@ -263,7 +268,10 @@ _LOKI_SCHEMA = "1"
 
 
 def loki_root(memory: Path) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in the files of a store of loki-mode with the root `memory`."""
+    """Return sentences about an unknown layout of the files below `memory`, a memory root of loki-mode.
+
+    Empty if the layout is known.
+    """
     found: list[str] = []
     for name, types in _LOKI_FILES.items():
         found += _version(memory / name, known=_LOKI_VERSIONS, fields=_LOKI_FIELDS, shown=name)
@@ -280,9 +288,10 @@ def loki_root(memory: Path) -> tuple[str, ...]:
 
 
 def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in the database in `memory`, the memory root of loki-mode.
+    """Return sentences about an unknown layout of the database in `memory`, a memory root of loki-mode.
 
-    `cache`: the directory for copies of databases; None: the database is not read.
+    Empty if the layout is known. `cache`: the directory for copies of databases; None: the database is not
+    read.
     """
     path = memory / _LOKI_DATABASE
     if cache is None or not is_file(path):
@@ -310,7 +319,7 @@ def _newest_records(memory: Path) -> Iterator[Path]:
 
 
 def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
-    """Yield evidence of an unknown layout: files that indicate another layout, and databases.
+    """Yield a sentence for each file in `directory` that indicates another layout, and for each database.
 
     `prefix`: the path of the directory for the sentences, with a `/` at the end. `known`: the layout that
     Reverie knows, in words.
@@ -327,10 +336,10 @@ def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
 def _version(
     path: Path, *, known: Collection[Any], fields: Sequence[str] = ("version",), shown: str = ""
 ) -> Iterator[str]:
-    """Yield evidence for each version field of a JSON file with an unknown value.
+    """Yield a sentence for each version field of a JSON file that has an unknown value.
 
     `known`: the values that Reverie knows. `fields`: the names of the version fields, which may be missing.
-    `shown`: the name of the file in the evidence; empty: the last part of `path`.
+    `shown`: the name of the file in the sentence; empty: the last part of `path`.
     """
     shape = _shape(path)
     for name in fields:
@@ -340,10 +349,10 @@ def _version(
 
 
 def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterator[str]:
-    """Yield evidence for each value of another type than expected in a JSON file.
+    """Yield a sentence for each value in a JSON file that has another type than expected.
 
     `types`: field name -> expected type. A missing field and null are accepted. `shown`: the name of the file
-    in the evidence; empty: the last part of `path`.
+    in the sentence; empty: the last part of `path`.
     """
     words: Mapping[type, str] = {list: "a list", dict: "an object"}
     shape = _shape(path)

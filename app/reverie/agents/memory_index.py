@@ -59,17 +59,18 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Cut(Struct, frozen=True):
-    """The part of an index that is loaded: its beginning, without front matter and block comments."""
+    """The part of an index that the agent loads: its beginning, without front matter and block comments."""
 
     loaded: str
+    """The text of the loaded part."""
     line: int | None
     """The first line of the file (from 1) that is not fully loaded; None if all lines are."""
     column: int
     """The loaded length of that line, in UTF-16 units."""
     lines: int
-    """Number of lines that count against the limit."""
+    """The number of lines without front matter and block comments, which counts against the limit."""
     chars: int
-    """UTF-16 units that count against the limit."""
+    """The number of UTF-16 units in these lines, which counts against the limit."""
 
     @property
     def over_lines(self) -> bool:
@@ -81,7 +82,7 @@ class Cut(Struct, frozen=True):
 
 
 class IndexLink(Struct, frozen=True):
-    """A link to a memory.
+    """A link to a memory, in line `line` (from 1) of an index or a memory.
 
     `start` and `end`: the position of its target in the text (characters). `target`: the decoded path or
     slug. `rel`: the file that a Markdown link leads to, None for `[[slug]]`. `title`: the text of a Markdown
@@ -98,7 +99,7 @@ class IndexLink(Struct, frozen=True):
 
 
 class Topic(Struct, frozen=True):
-    """One memory file other than an index: its text, and fields of its front matter (None: missing)."""
+    """One memory file other than an index, with fields of its front matter (None: missing)."""
 
     rel: str
     text: str
@@ -115,9 +116,15 @@ class IndexFinding(Struct, frozen=True):
     line: int = 0
     """The line in this file, from 1; 0 for the whole file."""
     about: str = ""
-    """The link's target, the name, or the text of the line."""
+    """The link's target, or the memory's name or path; empty if the problem needs none.
+
+    For an index that is too large, its number of lines or of UTF-16 units.
+    """
     is_prose: bool = False
-    """Whether the line is no item of a list, so that it may say more than that there is a memory."""
+    """Whether the line is no item of a list.
+
+    Then it may contain more than a link, so a person has to reword it.
+    """
 
 
 @dataclass(frozen=True)
@@ -134,12 +141,12 @@ class IndexReport:
 
     @cached_property
     def fallen(self) -> tuple[IndexLink, ...]:
-        """The links behind the loaded part, which the agent does not see."""
+        """Return the links after the loaded part, which the agent does not see."""
         return tuple(entry for entry in self.entries if falls_off(self.cut, entry.line))
 
 
 def cut_of(text: str) -> Cut:
-    """Return the part of an index that the agent loads."""
+    """Return the part of the index `text` that the agent loads."""
     # Late: no index is open in a window that starts.
     from reverie.agents.claude.instruction_text import loaded_lines
 
@@ -163,12 +170,12 @@ def cut_of(text: str) -> Cut:
 
 
 def falls_off(cut: Cut, line: int) -> bool:
-    """Return whether line `line` (from 1) of the index is not completely in its loaded part `cut`."""
+    """Return whether line number `line` (from 1) of an index is not fully in its loaded part `cut`."""
     return cut.line is not None and line >= cut.line
 
 
 def links(text: str, rel: str = INDEX) -> tuple[IndexLink, ...]:
-    """Return the links to memories in a file `rel`, in order.
+    """Return the links to memories in `text`, the content of the file `rel`, in order.
 
     These are relative Markdown links to files inside the memory directory, and `[[slugs]]`. Links in code, to
     the web, to a heading, or out of the directory are not included.
@@ -224,10 +231,10 @@ def _slugs(line: str, number: int, start: int) -> Iterator[IndexLink]:
 
 
 def report(index: str | None, topics: Sequence[Topic], others: Iterable[str] = ()) -> IndexReport:
-    """Check an index (None: there is none) and its topics, and return the findings.
+    """Check an index and the memories (`topics`) that it should list; return the findings.
 
-    `others`: files that may be linked to and need no line (pictures, logs, indexes of folders). Findings are
-    in reading order, those of the index first.
+    `index`: the text of the index; None: there is none. `others`: files that may be linked to and need no
+    line (pictures, logs, indexes of folders). Findings are in reading order, those of the index first.
     """
     text = index or ""
     cut, entries = cut_of(text), links(text)
@@ -287,9 +294,10 @@ def is_conflict_copy(rel: str) -> bool:
 
 
 def same_spelling(rel: str, there: Collection[str]) -> str | None:
-    """Return the file whose path differs from `rel` only in code points (`ü` as one or two).
+    """Return the file in `there` whose path is `rel` in another Unicode form, or None.
 
-    None if there is no such file.
+    For example, `ü` may be one or two characters. None if there is no such file, or if `rel` itself is in
+    `there`.
     """
     if rel in there or rel.isascii():
         return None
@@ -298,7 +306,7 @@ def same_spelling(rel: str, there: Collection[str]) -> str | None:
 
 
 def respelled(text: str, line: int, there: Collection[str]) -> str:
-    """Return the index with the links in line `line` (from 1) changed to the spelling of the existing files.
+    """Return the index with the links in line `line` (from 1) changed to the Unicode form of existing paths.
 
     `there`: the paths of the existing files.
     """
@@ -344,7 +352,7 @@ _PLAIN_TARGET = "/-._~!$&'*+,;=:@"
 
 
 class IndexEditError(ValueError):
-    """Raised if an edit would change more than intended; a person has to edit the text."""
+    """Raised if an edit is impossible or would change more than intended; a person has to edit the text."""
 
 
 class FileEdit(Struct, frozen=True):
@@ -378,9 +386,9 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
 
 
 def moved_up(text: str, line: int) -> str:
-    """Return the index with an unloaded line (from 1) moved above the last loaded entry.
+    """Return the index with the unloaded line number `line` moved above the last loaded entry.
 
-    Raises `IndexEditError` if no place in the index is loaded.
+    `line` counts from 1. Raises `IndexEditError` if no place in the index is loaded.
     """
     start, end = _line_span(text, line)
     newline = "\r\n" if text[start:end].endswith("\r\n") else "\n"
@@ -402,10 +410,9 @@ def fixes(
 ) -> Iterator[str]:
     """Fix problems of an index one by one; yield the whole text after each fix, which changes one line.
 
-    `topics`: path -> memory that gets a line, if it is unlisted; `there`: the paths of the existing files. A
-    problem that has to be fixed by a person, such as a line that also names other files, is left.
-
-    Raises `IndexEditError` if nothing can be fixed.
+    `text`: the text of the index. `topics`: path -> memory, for the line of an unlisted one; `there`: the
+    paths of the existing files. A problem that only a person can fix is left, for example if its line also
+    names other files. Raises `IndexEditError` if nothing can be fixed.
     """
     lines, now = text.split("\n"), text
     reason: IndexEditError | None = IndexEditError("The index no longer has these problems.")
@@ -429,7 +436,10 @@ def fixes(
 
 
 def _line_now(text: str, line: str, number: int) -> int:
-    """Return the number of `line`, which was `number`, in the present text; 0 if another fix changed it."""
+    """Return the present number of `line`, which had the number `number` before other fixes.
+
+    0 if another fix changed or removed the line.
+    """
     found = [now for now, each in enumerate(text.split("\n"), 1) if each == line]
     return min(found, key=lambda now: abs(now - number), default=0)
 
@@ -452,10 +462,10 @@ def _inserted(text: str, at: int, line: str, newline: str) -> str:
 
 
 def _among_loaded(text: str, line: str, newline: str) -> str:
-    """Return the index `text` with `line` inserted above the last possible entry, so that it is still loaded.
+    """Return the index `text` with `line` inserted above the last entry at which the agent still loads it.
 
-    `newline`: the line break of the index. Raises `IndexEditError` if the line would not be loaded above any
-    entry.
+    `newline`: the line break of the index. Raises `IndexEditError` if the agent would not load the line above
+    any entry.
     """
     cut = cut_of(text)
     numbers = dict.fromkeys(entry.line for entry in links(text) if not falls_off(cut, entry.line))
@@ -468,7 +478,7 @@ def _among_loaded(text: str, line: str, newline: str) -> str:
 
 
 def without_line(text: str, line: int) -> str:
-    """Return the index without a line (from 1).
+    """Return the index without its line number `line` (from 1).
 
     Raises `IndexEditError` if the line has more than one entry.
     """
@@ -483,9 +493,10 @@ def without_line(text: str, line: int) -> str:
 
 
 def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> str:
-    """Return the index with a line cut to `most` characters (UTF-16), at a word, with an ellipsis.
+    """Return the index with line number `line` cut at a word to `most` characters (UTF-16), with an ellipsis.
 
-    The links of the line are kept. Raises `IndexEditError` if the links alone are longer.
+    `line` counts from 1. The links of the line are kept. Raises `IndexEditError` if the links alone are
+    longer.
     """
     start, end = _line_span(text, line)
     whole = text[start:end]
@@ -541,11 +552,12 @@ def relinked(
     names: Mapping[str, str],
     kept: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the changed texts by path, with every link to a renamed or merged memory updated.
+    """Return `files` with every link to a renamed or merged memory updated.
 
-    `files`: the texts afterwards; `renames`: old -> new path; `heirs`: path of a merged memory -> path of the
-    one that it was merged into; `names`: a merged memory's name in front matter -> name of its heir; `kept`:
-    the names in front matter of existing memories, whose links stay.
+    `files`: path -> text, after the rename or merge; the result also has the texts that did not change.
+    `renames`: old -> new path; `heirs`: path of a merged memory -> path of the memory that it was merged
+    into; `names`: name in the front matter of a merged memory -> name of the memory that it was merged into;
+    `kept`: the names in front matter of existing memories; links by these names stay.
     """
     origins = {new: old for old, new in renames.items()}
     stood = {origins.get(rel, rel) for rel in files} | heirs.keys()
@@ -597,7 +609,10 @@ def _new_slug(slug: str, moved: Mapping[str, str], stems: Counter[str]) -> str |
 
 
 def _line_span(text: str, line: int) -> tuple[int, int]:
-    """Return the start of a line, and the start of the next line."""
+    """Return the positions at which the line number `line` (from 1) and the next line start.
+
+    Raises `IndexEditError` if there is no such line.
+    """
     start = 0
     for _each in range(line - 1):
         start = text.find("\n", start) + 1
@@ -709,9 +724,9 @@ def _followed(change: RootChange) -> dict[str, str]:
 
 
 def _without(index: str, gone: Collection[str], change: RootChange) -> str:
-    """Return the index without the list items that link to deleted files; prose is kept.
+    """Return the index without the list items that link to removed memories; prose is kept.
 
-    `gone`: the paths of these files. `change` has their names and the files that are left.
+    `gone`: the paths of these memories. `change` has their names and the files that still exist.
     """
     slugs = {change.gone[rel].name for rel in gone} | {stem_of(rel) for rel in gone}
     slugs |= {posixpath.basename(stem_of(rel)) for rel in gone}
@@ -740,7 +755,7 @@ def _is_to(link: IndexLink, rel: str, file: ConsolidatedFile) -> bool:
 
 
 def _names(files: Mapping[str, ConsolidatedFile]) -> set[str]:
-    """Return every slug that may name one of the files."""
+    """Return every name by which a `[[slug]]` may refer to one of `files`."""
     return {file.name for file in files.values()} | {posixpath.basename(stem_of(rel)) for rel in files} | {""}
 
 

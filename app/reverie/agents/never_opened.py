@@ -25,7 +25,10 @@ _FOLDERS = frozenset(_TABLE["folders"])
 
 
 def never_opened(*paths: Path) -> bool:
-    """Return whether one of `paths` (a file as named, and its target) is a credential or a system file."""
+    """Return whether one of `paths` is a credential or a system file, which Reverie never opens.
+
+    `paths`: the path of a file as written, and the path with links resolved.
+    """
     return any(_is_system(path) or _is_credential(path) for path in paths)
 
 

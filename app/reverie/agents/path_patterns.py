@@ -106,10 +106,10 @@ class Glob:
         self._take(what, here)
 
     def _reached(self, state: int) -> frozenset[int]:
-        """Return the states of the pattern in which it waits for the next character, starting from `state`.
+        """Return the states that the pattern reaches from `state` without reading a character.
 
-        The pattern is a state machine. Some states read no character and only lead to others; these are
-        followed. The result contains states that read a character, and the end of the pattern.
+        Only states that read a character, and the end of the pattern, are returned. The pattern is a state
+        machine. States that read no character and only lead to others are followed.
         """
         known = self._ways.get(state)
         if known is None:

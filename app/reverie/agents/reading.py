@@ -75,7 +75,7 @@ def as_shown(value: Any) -> str:
 def directory_names(directory: Path, problems: list[str]) -> list[str]:
     """Return the sorted names of the subdirectories of `directory`, including symlinked ones.
 
-    For missing and unreadable directories see `file_names`.
+    A missing directory has none; one that cannot be listed adds a sentence to `problems`.
     """
     return _names(directory, problems, os.DirEntry.is_dir)
 

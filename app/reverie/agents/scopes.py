@@ -21,7 +21,7 @@ is the home itself."""
 
 
 class Scope(StrEnum):
-    """The scope that a memory belongs to."""
+    """The range for which a memory holds: everything (`global`), one project or one workspace."""
 
     GLOBAL = "global"
     PROJECT = "project"
@@ -29,10 +29,10 @@ class Scope(StrEnum):
 
 
 class ScopeUnavailable(Unavailable):
-    """The error for a scope that does not exist in a context, with the reason.
+    """The error for a scope that a context does not have.
 
-    `gap` distinguishes the reasons. `permanent`: the agent has no such scope in any context, so nothing is
-    ever consolidated there.
+    `gap`: the reason why the context has no project; None for any other reason. `permanent`: whether the
+    agent has no such scope in any context, so that nothing is ever consolidated there.
     """
 
     scope: Scope
@@ -59,7 +59,9 @@ class ProjectGap(StrEnum):
     """The reason why a context has no project scope."""
 
     NO_PROJECT = "no-project"
+    """There is no project."""
     MULTI_PROJECT = "multi-project"
+    """There are several projects."""
     UNKNOWN = "unknown"
     """The home's list cannot be read at the moment."""
 
@@ -93,20 +95,24 @@ class Caps(Struct, frozen=True):
 
 
 class ScopeContext(Struct, frozen=True):
-    """The ids that turn a memory path into a file.
+    """The ids that turn a memory path into a file: those of a workspace and of a project, if any.
 
-    Exactly one of `project_path` and `project_gap` is set. `store`: the key of a project store without an
-    owner, which is the project scope of this context; such a context comes from `Home.lost_stores` only.
+    Exactly one of `project_path` and `project_gap` is set.
     """
 
     workspace_id: str | None
     project_path: str | None
     project_gap: ProjectGap | None = None
+    """The reason why there is no project; None if there is one."""
     store: str = ""
-    dreams_as: str | None = None
-    """The project for which consolidations of this context are recorded.
+    """The key of a project store without an owner, which is the project scope of this context.
 
-    None: `project_path`. Empty: no project; then they leave project memory unchanged.
+    Empty for none. Such a context comes from `Home.lost_stores` only.
+    """
+    dreams_as: str | None = None
+    """The project for which consolidations of this context are recorded; None: `project_path`.
+
+    Empty: no project, and consolidations leave project memory unchanged.
     """
 
     @property
@@ -122,22 +128,28 @@ class ScopeContext(Struct, frozen=True):
 
 
 class ScopeRoot(Struct, frozen=True):
-    """One directory of memories.
-
-    `key` identifies it inside its home and never changes: `global`, `project/<dirName>`, `workspace/<id>`.
-    `usage_prefix` begins the logical keys of its files; None if the owner is unknown. `without`: a regular
-    expression for paths below the directory that belong to other roots or to the agent's housekeeping,
-    including everything below them; empty for none. `private`: the root and everything created in it is
-    accessible to its owner only. `read_only`: the reason, as a sentence, why
-    nothing in it may be written; empty if writing is allowed.
-    """
+    """One directory of memories."""
 
     scope: Scope
     key: str
+    """The name of the root in its home, which never changes.
+
+    It is `global`, `project/<dirName>` or `workspace/<id>`.
+    """
     directory: Path
     usage_prefix: str | None
+    """The beginning of the keys of its files in the record of uses and pins.
+
+    None if the owner is unknown.
+    """
     without: str = ""
+    """A regular expression for paths below the directory that do not belong to this root.
+
+    They belong to other roots or to the agent's housekeeping, and so does everything below them. Empty for
+    none.
+    """
     private: bool = False
+    """Whether the root and everything created in it is accessible to its owner only."""
     newest: int = 0
     """The number of notes that the agent reads; 0 if it reads all.
 
@@ -146,6 +158,7 @@ class ScopeRoot(Struct, frozen=True):
     scanned: str = ""
     """A regular expression of whole paths; see `newest`."""
     read_only: str = ""
+    """The reason, as a sentence, why nothing in the root may be written; empty if writing is allowed."""
     empty: str = ""
     """A sentence about the purpose of a root in which the agent reads nothing that a person writes.
 
@@ -154,11 +167,11 @@ class ScopeRoot(Struct, frozen=True):
     headed: str = ""
     """A regular expression of the whole paths of files that may be described by their first heading.
 
-    The heading is used if their front matter has no description; empty if there are no such files.
+    The heading is used if their front matter has no description. Empty if there are no such files.
     """
 
     def leaves_out(self, rel: str) -> bool:
-        """Return whether `rel` is not one of this root's memories."""
+        """Return whether the file `rel` below the directory does not belong to this root's memories."""
         if not self.without:
             return False
         parts = rel.split("/")
@@ -167,26 +180,26 @@ class ScopeRoot(Struct, frozen=True):
 
 
 def escape_key(component: str) -> str:
-    """Return one component of a logical key (the key of a memory's usage) with `:` and `%` escaped.
+    """Return `component`, a part of the key of a memory's usage record, with `:` and `%` escaped.
 
-    So keys of different components never collide (formats/mux.md section 8).
+    So the keys of different files never collide (formats/mux.md section 8).
     """
     return component.replace("%", "%25").replace(":", "%3A")
 
 
 def unescape_key(component: str) -> str:
-    """Return the component of a logical key that `escape_key` has escaped to `component`."""
+    """Return the original of `component`, a part of a key that `escape_key` has escaped."""
     return component.replace("%3A", ":").replace("%25", "%")
 
 
 class FileRule(Struct, frozen=True):
-    """The rule of whether a file of a memory root may be changed.
+    """The rule that says whether a file of a memory root may be changed by a person or by Reverie.
 
-    `generated`: the agent recreates it, so an edit would be lost; `read-only`: not ours to change, for
-    example a record or a file that a server keeps. `sentence` explains this to a person; for an `editable`
-    file it has advice for a person who edits the file. The rule applies to Reverie's own runs as well.
-    `deletable`: whether a file that must not be edited may be deleted as a whole, and restored; Reverie then
-    holds the lock file that the agent uses beside it.
+    `generated`: the agent recreates it, so an edit would be lost; `read-only`: it must not be changed, for
+    example because it is a record or a server keeps it. `sentence` explains this to a person; for an
+    `editable` file it is advice for a person who edits the file. `deletable`: whether a file that must not be
+    edited may be deleted as a whole, and restored; Reverie then holds the lock file that the agent uses
+    beside it.
     """
 
     kind: Literal["editable", "generated", "read-only"] = "editable"
@@ -201,13 +214,15 @@ class Refusal(Struct, frozen=True):
     """The reason why Reverie writes nothing into a store, although it reads the store."""
 
     reason: Literal["unknown-layout", "not-in-use"]
-    """A machine-readable word: Reverie does not know this layout or version, or the agent does not use this
-    store."""
+    """Reverie does not know this layout or version, or the agent does not use this store."""
     store: str
     """The key of the store; empty for the whole home."""
     title: str
     evidence: str
-    """The file, the value in it, and the values that Reverie knows. A permission covers exactly this text."""
+    """The file, the value in it, and the values that Reverie knows.
+
+    A permission covers exactly this text.
+    """
     next_step: str
     permissible: bool = True
     """Whether a person may permit Reverie to write anyway."""

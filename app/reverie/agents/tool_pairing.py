@@ -15,11 +15,11 @@ HELD = 200
 
 
 class Pairing:
-    """The messages of one stream, with tool calls paired with their results.
+    """A queue that adds the result of each tool call to the message of the call, while a transcript is read.
 
-    Results come later than their calls. Messages are yielded in order. A call that waits for its result holds
-    back at most `HELD` other messages, so that memory is bounded; a result that comes later becomes a message
-    of its own. Messages are numbered when they are yielded.
+    Results come later than their calls. Messages are yielded in the order in which they were put. A call that
+    waits for its result holds back at most `HELD` other messages, so that memory is bounded; a result that
+    comes later becomes a message of its own. Messages are numbered when they are yielded.
     """
 
     def __init__(self) -> None:
@@ -29,10 +29,10 @@ class Pairing:
         self._left = 0
 
     def put(self, message: Message, *, call_id: str = "") -> Iterator[Message]:
-        """Add a message; yield those that are ready.
+        """Add a message; yield the messages that wait for no result.
 
-        `call_id`: the id of the tool call in the message, which then waits for its result; empty: there is
-        no call in it.
+        `call_id`: the id of the tool call in the message, which then waits for its result; empty: there is no
+        call in it, or no result will come.
         """
         self._held.append(message)
         if call_id:
@@ -40,10 +40,10 @@ class Pairing:
         yield from self._ready()
 
     def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
-        """Add `output`, the result of the call `call_id`; yield the messages that are ready.
+        """Add `output`, the result of the call `call_id`; yield the messages that wait for no result.
 
-        `is_error`: whether the call failed. `late`: the message to yield instead if the call was yielded
-        already or never came.
+        `is_error`: whether the call failed. `late`: the message to yield instead if the message of the call
+        was yielded already, or never came.
         """
         place = self._waiting.pop(call_id, None)
         if place is None:
@@ -60,7 +60,10 @@ class Pairing:
         yield from self._ready()
 
     def mark_failed(self, call_id: str) -> bool:
-        """Mark the call `call_id` as failed; return False if it was yielded already or never came."""
+        """Mark the call `call_id` as failed; return whether this was possible.
+
+        False if the message of the call was yielded already or never came.
+        """
         place = self._places.get(call_id, -1)
         if place < self._left:
             return False

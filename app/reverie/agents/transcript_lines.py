@@ -29,7 +29,8 @@ _PACKED_PIECE = 1024
 def opened_transcript(path: Path) -> BinaryIO:
     """Open a transcript for reading and return the open file.
 
-    Raises `Unavailable` for anything but a regular file, such as a pipe.
+    Raises `Unavailable` for anything but a regular file, such as a pipe, and `OSError` if the file is missing
+    or cannot be opened.
     """
     try:
         return os.fdopen(open_regular(path, os.O_RDONLY), "rb")
@@ -65,9 +66,9 @@ def transcript_lines(
 ) -> Iterator[bytes]:
     """Yield every line that is not blank; a `.zst` file is decompressed.
 
-    `skipped` is called for a line that is too long, `cut_short` if a compressed file ends early. A
-    half-written last line is yielded without its line break. `end`: stop after this many (uncompressed)
-    bytes. Raises `FileNotFoundError`, `Unavailable`.
+    `skipped` is called for a line that is too long, which is left out; `cut_short` if a compressed file ends
+    early. A half-written last line is yielded without its line break. `end`: stop after this many
+    (uncompressed) bytes; None: read to the end. Raises `FileNotFoundError`, `Unavailable`.
     """
     with reading_transcript(path) as file:
         if path.suffix == ".zst":
@@ -84,16 +85,17 @@ _DECODER = json.JSONDecoder()
 
 
 def decoded_row(line: bytes) -> dict[str, Any] | None:
-    """Return the first record of a line (`decoded_rows`); None if there is none."""
+    """Return the first JSON record in a line, as `decoded_rows` reads it; None if there is none."""
     rows, _whole = decoded_rows(line)
     return rows[0] if rows else None
 
 
 def decoded_rows(line: bytes) -> tuple[tuple[dict[str, Any], ...], bool]:
-    """Return the records of a line, and whether the line is whole.
+    """Return the JSON records in a line, and whether the line is whole.
 
     A whole line is one record, possibly surrounded by a byte order mark and NULs. If a killed process left
-    the line broken, every complete record in it is returned.
+    the line broken, every complete record in it is returned. A broken line without a line break contains no
+    records, because it may still be being written.
     """
     text = line.decode("utf-8", "replace")
     for each in (text, text.strip(_AROUND)):
@@ -151,7 +153,7 @@ def _compressed(
     import zstandard
 
     class Tolerant(io.RawIOBase):
-        """A reader that treats the unreadable rest of an unfinished or damaged file as its end."""
+        """A decompressing reader, for which a file ends where it is unfinished or damaged."""
 
         def __init__(self) -> None:
             self._frame = zstandard.ZstdDecompressor().decompressobj()
@@ -189,11 +191,10 @@ def _compressed(
 
 
 def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield every row in order and count the lines in `reading`.
+    """Yield every record of a transcript in order, and count the lines in `reading`.
 
     Broken, too long and half-written lines are also counted. `end`: read only this number of bytes from the
-    start of the file; None: all.
-    Raises `FileNotFoundError`, `Unavailable`.
+    start of the file; None: all. Raises `FileNotFoundError`, `Unavailable`.
     """
 
     def too_long() -> None:

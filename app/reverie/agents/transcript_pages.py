@@ -28,7 +28,12 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 class TranscriptStatistics(Struct, frozen=True):
-    """Counts of the lines read so far, as an immutable value; for the fields see `ReadStatistics`."""
+    """Counts of the lines of a transcript read so far, as an immutable copy of `ReadStatistics`.
+
+    `unknown`: the number of records of a kind that Reverie does not know. `broken`: the number of lines that
+    are damaged or too long. `half_written`: whether the last line is incomplete. `problems`: sentences about
+    parts that could not be read.
+    """
 
     lines: int = 0
     unknown: int = 0
@@ -38,7 +43,11 @@ class TranscriptStatistics(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """Consecutive messages in order. `at_end`: whether they are the last ones at present."""
+    """Consecutive messages in order.
+
+    `at_end`: whether they are the last ones at present. `facts`: counts of the lines of the transcript read
+    so far.
+    """
 
     messages: tuple[Message, ...]
     at_end: bool
@@ -49,8 +58,8 @@ class PagedTranscript:
     """One transcript, read page by page. `path` is its file, or the directory of its files.
 
     Going forward continues the reading; going back before the last page reads again from the start. A search
-    reads the transcript separately, so that it disturbs no page. The argument `check` of each method is
-    called for every message and may raise to stop.
+    reads the transcript separately, so that it does not change what `page` reads next. The argument `check`
+    of each method is called for every message and may raise to stop.
     """
 
     def __init__(self, readable: ReadableTranscript, path: Path) -> None:
@@ -92,7 +101,10 @@ class PagedTranscript:
         return Page(tuple(found), at_end, facts)
 
     def last(self, check: Check, *, messages: int = PAGE_MESSAGES) -> Page:
-        """Return the last page: at most `messages` messages, and about `PAGE_CHARS` characters."""
+        """Return the last page: at most `messages` messages, and about `PAGE_CHARS` characters.
+
+        `check` is called for each message and may raise to stop.
+        """
         self._begin()
         kept: deque[Message] = deque(maxlen=messages)
         while (message := self._take()) is not None:
@@ -108,10 +120,10 @@ class PagedTranscript:
         return Page(tuple(kept), True, self._facts())
 
     def find(self, wanted: Wanted, number: int, check: Check, *, back: bool = False) -> int | None:
-        """Return the number of the next message after `number` for which `wanted` is true, wrapping around.
+        """Return the number of the next message after `number` that `wanted` accepts, wrapping around.
 
-        With `back`, the search goes backwards from `number`. None: there is no such message. `check` is
-        called for each message and may raise to stop.
+        `back`: search backwards from `number`. None: there is no such message. `check` is called for each
+        message and may raise to stop.
         """
         nearest: int | None = None
         other: int | None = None
@@ -161,7 +173,7 @@ class PagedTranscript:
 
 
 def weight(message: Message) -> int:
-    """Return the cost of showing a message, in characters; each line costs some more."""
+    """Return the cost of showing a message, in characters; each line break costs some more."""
     tool = message.tool
     texts = [message.text] if tool is None else [message.text, tool.input, tool.output or ""]
     texts += [f"{each.path}{each.note}\n" for each in message.citations]

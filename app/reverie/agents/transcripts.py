@@ -42,35 +42,37 @@ class Citation(Struct, frozen=True):
     path: str
     """The path as the agent writes it, relative to its memory."""
     first: int = 0
-    """First line, from 1; 0 when no lines are named."""
+    """The first line, from 1; 0 if no lines are named."""
     last: int = 0
+    """The last line, from 1; 0 if no lines are named."""
     note: str = ""
     """The purpose of the citation, in the agent's words."""
 
 
 class Message(Struct, frozen=True):
-    """One entry of a transcript.
-
-    `number` counts from 0 in reading order; `id` is the agent's own, empty if it has none; `timestamp` UTC
-    ms. `undone`: a later rollback removed it. `side`: by or to a sub-agent. `cut`: the number of characters
-    of the text (or of a tool's output) that were left out.
-    """
+    """One entry of a transcript."""
 
     number: int
+    """The position in reading order, from 0."""
     speaker: Speaker
     kind: MessageKind
     text: str
     id: str = ""
+    """The agent's own id; empty if it has none."""
     timestamp: int | None = None
+    """In UTC ms; None if unknown."""
     tool: ToolUse | None = None
     model: str = ""
     undone: bool = False
+    """Whether a later rollback removed the message."""
     side: bool = False
+    """Whether the message is by or to a sub-agent."""
     cut: int = 0
+    """The number of characters of the text (or of a tool's output) that were left out."""
     citations: tuple[Citation, ...] = ()
-    """The memory that an answer used."""
+    """The memory that an answer claims to have used."""
     cited_threads: tuple[str, ...] = ()
-    """The ids of the earlier threads that an answer used."""
+    """The ids of the earlier threads that an answer claims to have used."""
 
     @property
     def folded(self) -> bool:
@@ -180,7 +182,11 @@ TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compacti
 
 
 class TailToolUse(Struct, frozen=True):
-    """One tool call of a row. `output` is None if there is no result (yet)."""
+    """One tool call of a row.
+
+    `output` is None if there is no result (yet). `state`: the agent's word for the progress of the call; may
+    be empty.
+    """
 
     call_id: str
     name: str
@@ -190,11 +196,12 @@ class TailToolUse(Struct, frozen=True):
 
 
 class TailEvent(Struct, frozen=True):
-    """One row of a transcript that was appended, as an event.
+    """One row that was appended to a transcript, as an event.
 
-    `turn-end`: the assistant finished a turn; `aborted`, `error`: it did not; `begun`: it is still writing
-    (no event is returned for such a row); `message`: words of a person; `other`: added by the agent. `model`:
-    the model that wrote the row.
+    `kind`: `turn-end`: the assistant finished a turn; `aborted`, `error`: it did not; `begun`: it is still
+    writing (no event is returned for such a row); `message`: words of a person; `compaction`: earlier rows
+    were replaced by a summary; `reset`: the context was cleared; `other`: added by the agent. `model`: the
+    model that wrote the row. `error`: the message of an error; empty if there was none.
     """
 
     kind: TailKind
@@ -205,12 +212,12 @@ class TailEvent(Struct, frozen=True):
 
 
 class TailPosition(Struct, frozen=True):
-    """The position of a tail in its file.
+    """The position up to which a transcript was read, so that reading can continue there later.
 
-    `offset`: the number of bytes that were read of the file with the number `inode`. `edge`: the last of
-    these bytes (hex), which show whether the content of the file was replaced. `sequence`, `timestamp`:
-    those of the newest row for which an event was returned (UTC ms); `recent`: the ids of the last such
-    rows. `begun`: the ids of answers that have begun and not ended.
+    `offset`: the number of bytes that were read of the file with the inode number `inode`. `edge`: the last
+    of these bytes (hex), which show whether the content of the file was replaced. `sequence`, `timestamp`:
+    the sequence number and time (UTC ms) of the newest row for which an event was returned; `recent`: the ids
+    of the last such rows. `begun`: the ids of answers that have begun and not ended.
     """
 
     offset: int = 0
@@ -254,7 +261,7 @@ class Tail(Protocol):
 
     @property
     def position(self) -> TailPosition:
-        """The end of the part that was read."""
+        """The position after the part of the transcript that was read."""
 
     def poll(self) -> tuple[TailEvent, ...]:
         """Return the rows appended since the last poll, in order.

@@ -77,13 +77,16 @@ class _Look(Struct, frozen=True, tag=True):
 
 
 class _FindNotes(Struct, frozen=True, tag=True):
-    """A request to read `files` as notes; if empty, the project's own notes."""
+    """A request to read `files` as notes; if empty, the project's own notes, such as `CLAUDE.md`."""
 
     files: tuple[str, ...]
 
 
 class _SentNote(Struct, frozen=True):
-    """A `CheckedNote` in the form that is sent to the process."""
+    """A `CheckedNote` in the form in which the parent sends it to the child process.
+
+    `path`, `place` and `written_s` are those of the note.
+    """
 
     path: str
     text: str | None
@@ -91,16 +94,16 @@ class _SentNote(Struct, frozen=True):
     place: str
     written_s: int | None
     asks_times: bool
-    """Whether the parent knows the times at which the note's lines were written."""
+    """Whether the child can ask the parent when the lines of the note were written."""
     neighbours: int
-    """The index in `_CheckNotes.neighbours` of the names of this note's neighbours."""
+    """The index of the note's neighbours in `_CheckNotes.neighbours`."""
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):
     """A request to check the claims of these notes.
 
-    `neighbours`: the sets of names to which `_SentNote.neighbours` refers. `stale_only`: report stale claims
-    only.
+    `neighbours`: the different values of `CheckedNote.neighbours`, to which the notes refer by index.
+    `stale_only`: report stale claims only.
     """
 
     notes: tuple[_SentNote, ...]
@@ -109,7 +112,10 @@ class _CheckNotes(Struct, frozen=True, tag=True):
 
 
 class _FixNote(Struct, frozen=True, tag=True):
-    """A request to correct the stale claims of a note, in its file in the checkout."""
+    """A request to correct the stale `claims` of a note, in its file in the checkout.
+
+    `path`: its path for display; `place`: its path in the repository; `text`: the text that was checked.
+    """
 
     path: str
     place: str
@@ -118,29 +124,35 @@ class _FixNote(Struct, frozen=True, tag=True):
 
 
 class _Identify(Struct, frozen=True, tag=True):
-    """A request to identify the repository at a path."""
+    """A request to identify the repository at `path`; `known` is its earlier identity, if any."""
 
     path: str
     known: Identity | None
 
 
 class _Times(Struct, frozen=True, tag=True):
-    """The times at which the lines of a note were written: the reply to `_TimesWanted`."""
+    """The times at which the lines of a note were written: the reply to `_TimesWanted`.
+
+    `times`: the time (s since 1970) by the stripped text of the line.
+    """
 
     times: dict[str, int]
 
 
 class _Unwanted(Struct, frozen=True, tag=True):
-    """A notice that the parent no longer wants the answer."""
+    """The reply to `_TimesWanted` if the parent no longer wants the answer; the child then stops its work."""
 
 
 class ProjectState(Struct, frozen=True):
-    """The state of a project's repository, against which claims (statements in notes) are checked."""
+    """Whether a project has a repository, against which claims (statements in notes) can be checked."""
 
     problem: str = ""
     """A sentence with the reason why there is no repository; empty if there is one."""
     in_checkout: bool = True
-    """Whether the present files of the checkout count and may be fixed."""
+    """Whether the files of the checkout are checked and notes can be fixed.
+
+    False for a chosen commit and for a bare repository.
+    """
 
 
 class _Alive(Struct, frozen=True, tag=True):
@@ -160,7 +172,7 @@ class _Answered(Struct, frozen=True, tag=True):
 
 
 class _Problem(Struct, frozen=True, tag=True):
-    """A `UserError` that the child process sends in place of an answer."""
+    """A `UserError` that the child process sends in place of an answer; `kind` is the name of its class."""
 
     kind: str
     title: str
@@ -219,11 +231,12 @@ class _ReaderProcess:
         check: Callable[[], None] = lambda: None,
         times: Callable[[str], Mapping[str, int]] = lambda _path: {},
     ) -> T:
-        """Send `question`, about the project `of`, to the process; return the answer, converted to `kind`.
+        """Send `question` to the process; return the answer, converted to the type `kind`.
 
-        `check` is called while waiting and may raise to stop; the process then continues, and the next
-        question waits for it. `times` gets the path of a note and returns, by the text of each line, when
-        the line was written (s); it is called if the process requests this. Raises `UserError`.
+        `of` names the project in the texts of errors. `check` is called while waiting and may raise to stop;
+        the process then continues, and the next question waits for it. `times` gets the path of a note and
+        returns, by the text of each line, when the line was written (s); it is called if the process requests
+        this. Raises `UserError`, and `RuntimeError` for a bug in the process.
         """
         until = time.monotonic() + START_S + TOTAL_S
         try:
@@ -304,9 +317,9 @@ def _no_answer(of: str, cause: str) -> Unavailable:
 
 
 class ProjectClaims:
-    """One project and the claims about it, read and checked in the separate process.
+    """A project with the claims (statements in notes) about it, which are checked in the child process.
 
-    See `claims.project.CheckedProject`.
+    The child process does this with a `claims.project.CheckedProject`.
     """
 
     def __init__(
@@ -317,10 +330,10 @@ class ProjectClaims:
         silent_s: float = SILENT_S,
         most_memory: int = MOST_MEMORY,
     ) -> None:
-        """Prepare the claims of a project without opening it.
+        """Store the arguments; the project is opened by the first method that needs it.
 
-        `at` is a commit to use in place of HEAD and the files of the checkout. The process is killed after
-        `silent_s` seconds of silence; it may use `most_memory` bytes.
+        `at` is a commit to use in place of HEAD and the files of the checkout; empty for none. The process is
+        killed after `silent_s` seconds of silence; it may use `most_memory` bytes.
         """
         self.project = project
         self._at = at
@@ -331,7 +344,7 @@ class ProjectClaims:
         """The hash of each note's text that the process has, by path."""
 
     def look(self, check: Callable[[], None] = lambda: None) -> ProjectState:
-        """Open the project, or read the present state of its repository; return the state.
+        """Open the project or, if it is open already, update it to the present HEAD; return its state.
 
         `check` is called while waiting and may raise to stop. Raises `StoreError` for an unknown commit, and
         `Unavailable` for a commit without a repository, or for a repository that does not answer.
@@ -340,9 +353,9 @@ class ProjectClaims:
             return self._look(check)
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """Return the given `files` as notes; if empty, the project's own notes.
+        """Return the given `files` as notes; if empty, the project's own notes, such as `CLAUDE.md`.
 
-        Raises `StoreError` for a missing file.
+        Raises `StoreError` for a file that is missing or outside the project.
         """
         with self._lock:
             self._open()
@@ -356,9 +369,9 @@ class ProjectClaims:
         check: Callable[[], None] = lambda: None,
         stale_only: bool = False,
     ) -> ClaimReport:
-        """Return the claims of `notes`, checked against the repository as the last `look` read it.
+        """Check the claims of `notes` against the repository as the last `look` read it; return the report.
 
-        `check` may raise to stop. `stale_only`: report stale claims only.
+        `check` is called while waiting and may raise to stop. `stale_only`: report stale claims only.
         """
         known = {note.path: note for note in notes}
         with self._lock:
@@ -419,7 +432,10 @@ class ProjectClaims:
 
 
 class RepositoryIdentities:
-    """A reader of the identities of repositories; one that did not respond is not tried again."""
+    """A reader of the identities of repositories, which are read in a child process.
+
+    A repository that once did not respond is not read again.
+    """
 
     def __init__(self, silent_s: float = SILENT_S) -> None:
         self._process = _ReaderProcess(silent_s)
@@ -429,10 +445,12 @@ class RepositoryIdentities:
     def read(
         self, path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
     ) -> Identity | None:
-        """Return the identity of the repository of `path`, as `claims.identity.read_identity` does.
+        """Return the identity of the repository that contains `path`.
 
-        Also returns None if the repository does not respond. `known`: its earlier identity, if any. `check`
-        is called while waiting and may raise to stop.
+        None if there is no repository, or if it cannot be read or does not respond.
+
+        `known`: an earlier identity of the repository, if any, which saves time. `check` is called while
+        waiting and may raise to stop.
         """
         with self._lock:
             if path in self._silent or checkout_root(path) is None:
@@ -559,8 +577,8 @@ class _Responder:
 def main(arguments: Sequence[str]) -> int:
     """Answer the questions of the parent process until it ends; return the exit code.
 
-    `arguments`: the seconds after which the silent process ends itself, and the memory in bytes that it may
-    use.
+    `arguments`: two numbers as text: `silent_s` as in `ProjectClaims` (the process ends itself if it hangs
+    1.5 times as long), and the memory in bytes that the process may use.
     """
     silent_s, most_memory = arguments
     limit_memory(int(most_memory))

@@ -43,8 +43,9 @@ _MOST_NAMESAKES = 3
 class ClaimState(StrEnum):
     """The result of checking a claim (a statement of a note that a repository can confirm).
 
-    `GONE`: the thing that the claim names no longer exists. `MOVED`: it has another path or line. `CHANGED`:
-    it has another value, such as a version. `UNKNOWN`: the claim never held, or must not be judged.
+    `HOLDS`: the claim is true now. `GONE`: the thing that it names no longer exists. `MOVED`: that thing has
+    another path or line. `CHANGED`: it has another value, such as a version. `UNKNOWN`: the claim never held
+    in the known history, or it is of a sort that is not judged.
     """
 
     HOLDS = "holds"
@@ -60,7 +61,7 @@ class ClaimState(StrEnum):
 
 
 class CheckedNote(Struct, frozen=True):
-    """A text whose claims are checked."""
+    """A note whose claims (statements that a repository can confirm) are checked."""
 
     path: str
     """The path for display."""
@@ -68,11 +69,15 @@ class CheckedNote(Struct, frozen=True):
     place: str = ""
     """The path in the repository; empty for a note elsewhere."""
     written_s: int | None = None
-    """The time in seconds at which a note outside the repository was last written; None if unknown."""
-    line_times: Callable[[], Mapping[str, int]] = dict
-    """A function that returns the known times of writing, in seconds, by (stripped) line.
+    """The time at which a note outside the repository was last written, in seconds since 1970.
 
-    It is called only if needed.
+    None if unknown.
+    """
+    line_times: Callable[[], Mapping[str, int]] = dict
+    """A function that returns the known times at which the note's lines were written.
+
+    The times are in seconds since 1970, by stripped line. It is called only for a note outside the
+    repository, and only if needed.
     """
     neighbours: frozenset[str] = frozenset()
     """The names of the notes in the same scope, to which links may lead.
@@ -91,9 +96,13 @@ class Evidence(Struct, frozen=True):
 
 
 class CheckedClaim(Struct, frozen=True):
-    """A claim (a statement of a note that a repository can confirm) and the result of its check."""
+    """A claim (a statement of a note that a repository can confirm) and the result of its check.
+
+    `line`, `start`, `kind` and `token` are as in `Claim`.
+    """
 
     path: str
+    """The path of the note, for display."""
     line: int
     start: int
     kind: ClaimKind
@@ -104,8 +113,9 @@ class CheckedClaim(Struct, frozen=True):
     replacement: str = ""
     """The text that replaces the token; empty if no text fits in its place."""
     written_at: str = ""
-    """The commit with which the claim was compared."""
+    """The id of the commit with which the claim was compared; empty for none."""
     evidence: Evidence | None = None
+    """The commit since which a stale claim no longer holds; None if there is no such commit."""
 
 
 class _Fate(Struct, frozen=True):
@@ -138,7 +148,7 @@ _HOLDS = _Fate(ClaimState.HOLDS)
 def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
     """Return the claims of `note`, checked in a project without a repository.
 
-    A claim holds if its path exists; no claim is stale.
+    A claim about a path holds if the path exists; every other claim is unknown, and none is stale.
     """
     checked = []
     for claim in find_claims(note.text, note.path):
@@ -174,9 +184,9 @@ def in_one_line(claim: CheckedClaim) -> str:
 
 
 class ClaimChecker:
-    """A checker of notes against one repository.
+    """A checker of the claims of notes against one repository.
 
-    Reuse it, because after `refresh` it reads only new objects.
+    Reuse it: after `refresh`, it reads only those objects of the repository that are new.
     """
 
     def __init__(self, repository: ProjectRepository, *, look_at_disk: bool = False) -> None:
@@ -292,7 +302,7 @@ class ClaimChecker:
             )
 
     def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
-        """Return `claim` with its kind corrected by the entry at its path: a file or a directory.
+        """Return `claim` with its kind corrected to that of the entry at its path: a file or a directory.
 
         The entry is searched at present and at the commit `written`, at which the claim's line was written
         (None: unknown). A claim about anything but a path, or without an entry, is returned unchanged.
@@ -632,7 +642,7 @@ class ClaimChecker:
         return _UNKNOWN
 
     def _last_with(self, word: str, written: HistoryCommit, path: str) -> tuple[HistoryCommit | None, str]:
-        """Return the commit that removed `word` from the file `path`, and the path of the file by then.
+        """Return the commit that removed `word` from the file `path`, and the path that the file had then.
 
         Renames of the file are followed. Only commits after `written` count. The commit is None if no commit
         removed the word.
@@ -667,7 +677,10 @@ class ClaimChecker:
 
 
 def _proof(claim: Claim) -> re.Pattern[str]:
-    """Return a pattern for text that proves a claim: it defines the name, or uses the number as a port."""
+    """Return a pattern that matches a definition of a claim's name.
+
+    For a claim about an environment variable or a port, the pattern matches a mention or use of it.
+    """
     name = re.escape(claim.value)
     if claim.kind is ClaimKind.PORT:
         return re.compile(rf"(?i:port)\W{{0,12}}{name}\b|:{name}\b|\b{name}:\d|EXPOSE\s+{name}|-p\s*{name}")

@@ -27,7 +27,11 @@ MOST_CHARS = 2_000
 
 
 class ClaimKind(StrEnum):
-    """The subject of a claim."""
+    """What a claim (a statement of a note that a repository can confirm) is about.
+
+    `PATH`: a path with a folder; `FILE`: the name of a file. `SYMBOL`: a name in code. `ENV`: an environment
+    variable. `DEPENDENCY`: a version of a package. `FILELINE`: a line of a file. `LINK`: a link to a file.
+    """
 
     PATH = "path"
     FILE = "file"
@@ -42,7 +46,7 @@ class ClaimKind(StrEnum):
 
 
 class Claim(Struct, frozen=True):
-    """One statement of a note, in one line."""
+    """One statement of a note, in one line, that a repository can confirm."""
 
     line: int
     """The line number, counted from 1."""
@@ -50,15 +54,18 @@ class Claim(Struct, frozen=True):
     """The position of the token in the line, in characters."""
     kind: ClaimKind
     token: str
-    """The token as written in the line, which a fix replaces."""
+    """The text as written in the line, which a fix replaces."""
     value: str
     """A path without decoration, a name or a port; for a command its tool and target: `npm build`."""
     detail: str = ""
-    """More about the claim: a version, a line number, or `tree` for an entry of a directory tree."""
+    """A version, a line number, `tree` (an entry of a directory tree) or `wiki` (a wiki link); else empty."""
     text: str = ""
     """The whole line, stripped, by which the commit that added it is found."""
     muted: str = ""
-    """The reason why the claim is never stale: `plan`, `log`, `negated`, `arrow`; empty if it may be."""
+    """The reason why the claim is never reported as stale: `plan`, `log`, `negated`, `arrow`.
+
+    Empty if it may be.
+    """
 
 
 # The patterns mute too much rather than too little: a missed stale claim does less harm than a false one.
@@ -211,7 +218,7 @@ def _command(text: str) -> tuple[str, str] | None:
 
 
 def _script(tool: str, words: list[str]) -> tuple[int, str]:
-    """Return (count, name) of the script that a command runs; the name ends its first `count` words.
+    """Return (count, name): the script that a command runs, and the number of words up to and including it.
 
     `tool`: the program, such as `npm`; `words`: the words after it. If the command runs no script, the name
     is empty and the count has no meaning.
@@ -247,7 +254,7 @@ def _script(tool: str, words: list[str]) -> tuple[int, str]:
 
 
 class _LineContext(Struct):
-    """A line of a note, and the reason why it is muted; empty if it is not."""
+    """A line of a note: its number, its text, and the reason why its claims are muted (empty for none)."""
 
     number: int = 0
     text: str = ""
@@ -255,10 +262,10 @@ class _LineContext(Struct):
 
 
 def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
-    """Return the claims of a note, in order.
+    """Return the claims of a note (statements that a repository can confirm), in order.
 
     `path` is the path of the note; if its name shows that the note states no facts, such as `plan.md`, all
-    claims are muted.
+    claims are muted, which means that they are never reported as stale.
     """
     lines = text.splitlines()[:MOST_LINES]
     whole = note_is_muted(path) if path else ""
@@ -354,7 +361,7 @@ def _description(front: list[str], muted: str) -> Iterator[tuple[_LineContext, l
 
 
 def _title_of(lines: list[str]) -> int:
-    """Return the line, counted from 1, of the note's title: its only first-level heading.
+    """Return the number of the line, counted from 1, that is the note's title: its only first-level heading.
 
     0 if there is none.
     """
@@ -391,7 +398,8 @@ _STARTS_BLOCK = pattern_of(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
 def _around(lines: list[str], at: int) -> tuple[str, int]:
     """Return the paragraph that contains line `at` (an index of `lines`), and the offset of the line in it.
 
-    The offset is in characters.
+    The offset is in characters. Of a long paragraph, only about 12 lines before and after the line are
+    returned.
     """
     first = at
     while (
@@ -526,7 +534,7 @@ def _path_kind(text: str) -> ClaimKind | None:
 
 
 def plain_path(path: str) -> str:
-    """Return a path without decoration such as a leading `./`."""
+    """Return `path` without a leading `./` and without slashes at its beginning and end."""
     return path.removeprefix("./").strip("/")
 
 

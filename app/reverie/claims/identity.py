@@ -46,8 +46,8 @@ def read_identity(
 ) -> Identity | None:
     """Return the identity of the repository that contains `path`; None if none can be read.
 
-    `known`: an earlier identity of the repository; its roots that still exist are taken over, which saves a
-    search. `check` may raise to stop.
+    `known`: an earlier identity of the repository; if all its root commits still exist, they are taken over,
+    which saves a search. `check` is called during the search and may raise to stop.
     """
     try:
         root = checkout_root(path)
@@ -70,9 +70,10 @@ def read_identity(
 
 
 def remote_key(url: str) -> str:
-    """Return `host/path` of a remote's address, with the host in lower case; empty for no address.
+    """Return a remote's address as `host/path`, the same for all protocols; empty if it cannot be parsed.
 
-    A path on this machine has no host and remains as it is, without the ending `.git`.
+    The host is in lower case. User, port and the ending `.git` are left out; only the port of a server on
+    this machine is kept. The path of a repository on this machine has no host.
     """
     url = url.strip()
     scp = _SCP.fullmatch(url)
@@ -125,10 +126,10 @@ def _roots(
 
 
 def _tips(repository: pygit2.Repository) -> Iterator[pygit2.Oid]:
-    """Yield the commits of HEAD, of local branches and of the main branch of `origin`.
+    """Yield the ids of the commits at HEAD, at local branches and at the main branch of `origin`.
 
-    All of them are needed to find every root, because HEAD may be on a branch with a history of its own,
-    such as one for the pages of a website.
+    All of them are needed to find every root commit, because HEAD may be on a branch with a history of its
+    own, such as one for the pages of a website.
     """
     git = libgit2()
     branches = [f"refs/heads/{name}" for name in sorted(repository.branches.local)[:_MOST_BRANCHES]]
@@ -140,7 +141,11 @@ def _tips(repository: pygit2.Repository) -> Iterator[pygit2.Oid]:
 
 
 def _remotes(repository: pygit2.Repository, root: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the address of the main remote (`Identity.origin`) and the sorted addresses of all remotes."""
+    """Return the address of the main remote and the sorted addresses of all remotes.
+
+    The addresses are spelled as by `remote_key`. The main remote is `origin`, else the only one; the address
+    is empty if there is no main remote.
+    """
     found: dict[str, str] = {}
     for name in list(repository.remotes.names())[:_MOST_REMOTES]:
         key = remote_key((repository.remotes[name].url or "") if name else "")

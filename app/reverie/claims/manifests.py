@@ -44,7 +44,10 @@ class Manifest(Struct, frozen=True):
     """The scripts and the package versions that one manifest, such as `package.json`, defines."""
 
     scripts: Mapping[str, str] = field(default_factory=dict)
-    """The command of each script and target, by its name such as `npm build`, `make test`, `cargo server`."""
+    """The command of each script or target, empty if not known.
+
+    The keys are names such as `npm build`, `make test`, `cargo server`.
+    """
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The declared versions of each package, by its name as spelt by `package_name`."""
 
@@ -53,12 +56,15 @@ NOTHING = Manifest()
 
 
 def is_manifest(name: str) -> bool:
-    """Return whether a file of this name defines scripts or packages."""
+    """Return whether files with this name define scripts or package versions, as `package.json` does."""
     return _BY_NAME.match(name) is not None
 
 
 def package_name(name: str) -> str:
-    """Return a package name in a common spelling: `Next.js` equals `next`, `Tailwind CSS` `tailwindcss`."""
+    """Return a package name in a spelling that is the same for all its variants, so that it can be compared.
+
+    `Next.js` and `next` both become `next`; `Tailwind CSS` becomes `tailwindcss`.
+    """
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     return _ALIASES.get(plain, plain)
 

@@ -42,13 +42,14 @@ _LINK = 0o120000
 
 
 class ClaimReport(Struct, frozen=True):
-    """The result of checking some notes."""
+    """The result of checking the claims (statements that a repository can confirm) of some notes."""
 
     claims: tuple[CheckedClaim, ...] = ()
-    """All claims, by note and line."""
+    """The checked claims, in the order of the notes and lines."""
     notes: int = 0
+    """The number of checked notes."""
     commit: str = ""
-    """The commit against which the claims were checked; empty without a repository."""
+    """The id of the commit against which the claims were checked; empty without a repository."""
     problem: str = ""
     """A sentence with the reason why there is no repository; empty if there is one."""
     limits: tuple[str, ...] = ()
@@ -61,14 +62,14 @@ class ClaimReport(Struct, frozen=True):
 
 
 class CheckedProject:
-    """One project and the claims about it."""
+    """A project, against which the claims of notes (their statements about it) are checked and fixed."""
 
     def __init__(self, project: Path, at: str = "", *, progress: Callable[[], None] = lambda: None) -> None:
         """Open the project.
 
-        `at` is a commit to use in place of HEAD and the files of the checkout. `progress` is called
-        repeatedly while reading. Raises `StoreError` for an unknown commit, and `Unavailable` for a commit
-        without a repository.
+        `at` is a commit to use in place of HEAD and the files of the checkout; empty for none. `progress` is
+        called repeatedly while reading. Raises `StoreError` for an unknown commit, and `Unavailable` for a
+        commit without a repository.
         """
         self.project = project
         self.problem = ""
@@ -94,7 +95,10 @@ class CheckedProject:
 
     @property
     def in_checkout(self) -> bool:
-        """Whether the files of the checkout are checked and notes can be fixed; False for a chosen commit."""
+        """Whether the files of the checkout are checked and notes can be fixed.
+
+        False for a chosen commit and for a bare repository.
+        """
         return not self._at and (self.repository is None or not self.repository.is_bare)
 
     def refresh(self) -> None:
@@ -103,9 +107,9 @@ class CheckedProject:
             self._checker.refresh()
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """Return the given `files` as notes; if empty, the project's own notes.
+        """Return the given `files` as notes; if empty, the project's own notes, such as `CLAUDE.md`.
 
-        Raises `StoreError` for a missing file.
+        Raises `StoreError` for a file that is missing or outside the project.
         """
         if files:
             return [self._named(file) for file in files]
@@ -116,7 +120,10 @@ class CheckedProject:
         return found
 
     def check(self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None) -> ClaimReport:
-        """Return the report on the claims of these notes. `check` may raise to stop."""
+        """Check the claims of `notes` and return the report.
+
+        `check` is called repeatedly and may raise to stop.
+        """
         known = list(notes)
         if self._checker is None or self.repository is None:
             claims = [claim for note in known for claim in check_existence(self.project, note)]

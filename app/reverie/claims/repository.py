@@ -57,7 +57,7 @@ _SUBMODULE, _LINK, _TREE, _KIND = 0o160000, 0o120000, 0o040000, 0o170000
 
 
 class HistoryCommit(Struct, frozen=True):
-    """A commit of the history that was followed."""
+    """A commit of the history, as far as it was read."""
 
     at: int
     """The position in the history: the newer the commit, the smaller.
@@ -68,6 +68,7 @@ class HistoryCommit(Struct, frozen=True):
     time: int
     """The time of the commit, in seconds since 1970."""
     subject: str
+    """The first line of its message."""
 
 
 class FileDelta(NamedTuple):
@@ -77,7 +78,7 @@ class FileDelta(NamedTuple):
     """The kind of change: `A` for added, `D` for deleted, `M` for changed."""
     path: str
     raw: bytes
-    """The id of the blob: the new blob of an added file, else the old blob."""
+    """The id of the blob in binary form: the new blob of an added file, else the old blob."""
 
     @property
     def blob(self) -> str:
@@ -86,7 +87,7 @@ class FileDelta(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """One entry of a git tree."""
+    """One entry of a git tree: its file mode, and the id of its object in binary form."""
 
     mode: int
     raw: bytes
@@ -131,6 +132,7 @@ class _Listing(Struct):
     files: dict[str, tuple[str, int]] = field(default_factory=dict)
     """The id and mode of each file."""
     dirs: dict[str, str] = field(default_factory=dict)
+    """The id of each directory."""
     submodules: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=dict)
     """The paths of files and directories, by the last part of the path."""
@@ -159,13 +161,16 @@ class _Listing(Struct):
 def open_repository(project: Path) -> pygit2.Repository:
     """Open and return the repository at `project`: a checkout, a linked worktree or a bare repository.
 
-    Raises `Unavailable`.
+    Raises `Unavailable` if there is none or it cannot be opened.
     """
     return open_git_directory(project, git_directory(project))
 
 
 def open_git_directory(project: Path, place: Path) -> pygit2.Repository:
-    """Open and return the repository at `project`, whose git directory is `place`. Raises `Unavailable`."""
+    """Open and return the repository at `project`, whose git directory is `place`.
+
+    Raises `Unavailable` if it cannot be opened.
+    """
     git = libgit2()
     flags = git.enums.RepositoryOpenFlag
     # Objects that are needed again are cached by this class and not by libgit2.
@@ -277,7 +282,7 @@ def _small_text(path: Path) -> str:
 
 
 class ProjectRepository:
-    """One repository in its state at one commit; `refresh` changes to the present HEAD."""
+    """A repository as it is at one commit; `refresh` changes to the present HEAD."""
 
     def __init__(
         self,
@@ -374,7 +379,7 @@ class ProjectRepository:
         return {path for path, *both in found if not all(one and one.kind == _TREE for one in both)}
 
     def _new_commits(self, head: Any, before: Any) -> list[Any] | None:
-        """Return the commits that `head` adds to `before`.
+        """Return the commits that `head` adds to `before`, newest first.
 
         None if history was rewritten, or if there are too many commits.
         """
@@ -488,7 +493,10 @@ class ProjectRepository:
         return str(entry.id), int(entry.filemode)
 
     def files_below(self, commit: HistoryCommit, path: str, most: int = 2_000) -> list[str]:
-        """Return at most about `most` files in a directory at a commit, relative to that directory."""
+        """Return the files below a directory at a commit, at any depth, as paths relative to that directory.
+
+        After `most` files, only the directory that is being read is completed.
+        """
         found = self.at(commit, path)
         waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
         read = 0
@@ -517,7 +525,10 @@ class ProjectRepository:
             return -1
 
     def blob(self, oid: str) -> bytes | None:
-        """Return the bytes of the blob `oid`, cached; None if it is too large, binary or missing."""
+        """Return the bytes of the blob `oid`, which are cached.
+
+        None if the blob is binary, missing, or larger than `MOST_BLOB` (1 MiB).
+        """
         if oid in self._texts:
             self._texts.move_to_end(oid)
             return self._texts[oid]
@@ -538,7 +549,10 @@ class ProjectRepository:
         return None if kind != libgit2().enums.ObjectType.BLOB or b"\0" in data[:8000] else data
 
     def text_at(self, commit: HistoryCommit | None, path: str) -> str | None:
-        """Return the text of a file at a commit (None: now); None if there is none."""
+        """Return the text of the file `path` at a commit (None: now).
+
+        None if there is no such file, if it is a link, or if `blob` returns None for it.
+        """
         found = self.at(commit, path)
         data = self.blob(found[0]) if found is not None and found[1] not in (_TREE, _LINK) else None
         return None if data is None else data.decode("utf-8", "replace")
@@ -641,14 +655,14 @@ class ProjectRepository:
                     path = path.rpartition("/")[0]
 
     def changes_of(self, at: int) -> tuple[FileDelta, ...]:
-        """Return the changes of the commit at position `at` like `changes`, but none for a merge.
+        """Return the files that the commit at position `at` changed, like `changes`, but none for a merge.
 
         The changes that a merge brings in are those of the merged commits.
         """
         return () if len(self._commit(at).parent_ids) > 1 else self.changes(at)
 
     def changes(self, at: int) -> tuple[FileDelta, ...]:
-        """Return the changes of the commit at position `at` of the history against its first parent.
+        """Return the files that the commit at position `at` of the history changed, against its first parent.
 
         If a shallow clone lacks the parent, these are all files of the commit.
         """
@@ -675,10 +689,10 @@ class ProjectRepository:
         )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
-        """Return for each of these (stripped) lines the commit that added it to the file, by line.
+        """Return, for each of `lines`, the commit that added it to the file `path`.
 
-        A line that the newest version lacks is left out. A line older than the history that was followed is
-        attributed to the oldest commit of that history.
+        The lines must be stripped. A line that the newest version of the file lacks is left out. A line older
+        than the history that was read is attributed to the oldest commit of that history.
         """
         origin = dict[str, HistoryCommit]()
         open_lines = set(lines)
@@ -848,10 +862,11 @@ class ProjectRepository:
         return best_path
 
     def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
-        """Return the directory to which most files of `path` moved, and the commit that removed the last one.
+        """Return the directory to which the files of `path` moved, and the commit that removed the last one.
 
-        The files are those at the commit `since`. The directory is an empty string if no directory received
-        most of them; the commit is None if none of them was deleted or moved.
+        The files are those at the commit `since`. The directory received more than half of the files that
+        moved, and at least a third of all; it is an empty string if there is none like that. The commit is
+        None if none of the files was deleted or moved.
         """
         files = self.files_below(since, path)
         newest: int | None = None
@@ -900,7 +915,9 @@ class _IgnoreRule(Struct, frozen=True):
 
     glob: Glob
     negated: bool
+    """Whether the line begins with `!`: paths that it matches are not ignored."""
     only_dirs: bool
+    """Whether the rule matches only directories."""
     anchored: bool
     """Whether the rule matches paths relative to the directory of its file, and not names at any depth."""
 

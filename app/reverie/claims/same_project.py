@@ -35,7 +35,11 @@ _LONGEST_NAME = 40
 
 
 def same_project(one: Identity, other: Identity) -> Verdict:
-    """Return how the projects with these two identities are related."""
+    """Return how the projects with these two identities are related.
+
+    `same` and `different` are certain. A person must decide about `fork` (a common root commit, but other
+    addresses), `rewritten` (the same address, but no common root commit) and `unsure`.
+    """
     if one.below != other.below:
         return "different"
     if one.common and one.common == other.common:
@@ -58,11 +62,11 @@ def same_project(one: Identity, other: Identity) -> Verdict:
 
 
 def _same_address(one: Identity, other: Identity) -> Literal["same", "similar", "shared", "other", "none"]:
-    """Compare the addresses of the main remotes.
+    """Return how the addresses of the main remotes of two repositories are related.
 
-    `similar`: they differ only in the case of a path, which may matter; `shared`: they differ, but the
-    repositories have another remote in common; `other`: they have none in common; `none`: at least one
-    repository has no remote.
+    `same`: they are equal, or one repository was cloned from the other. `similar`: they differ only in the
+    case of a path, which may matter. `shared`: they differ, but the repositories have another remote in
+    common. `other`: the repositories have no remote in common. `none`: at least one repository has no remote.
     """
     if _is_clone_of(one, other) or _is_clone_of(other, one):
         return "same"
@@ -89,21 +93,22 @@ def _name(identity: Identity) -> str:
 
 
 def _folder(identity: Identity) -> str:
-    """Return the path of the repository on this machine, as a clone of it has it as address."""
+    """Return the path of the repository on this machine, as it is the remote address of a clone of it."""
     return identity.common.removesuffix("/.git").removesuffix(".git")
 
 
 def answer_key(identity: Identity) -> str:
     """Return the text under which a person's answer about this repository is stored.
 
-    It is equal for every checkout of the repository, unless one of them is a shallow clone.
+    It is equal for all checkouts with the same main remote and root commits; a shallow clone has no root
+    commits.
     """
     known = (identity.origin, *identity.roots) if identity.origin or identity.roots else (identity.common,)
     return "|".join((*known, f"/{identity.below}"))
 
 
 class ProjectPlace(Struct, frozen=True):
-    """A directory that may belong to a project, and its repository."""
+    """A directory that may belong to a project, and the identity of its repository."""
 
     path: str
     """The path of the directory; that of the notes, if the directory of their project is unknown."""
@@ -114,11 +119,12 @@ class ProjectPlace(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A question to a person, whether two projects are one."""
+    """The question to a person, whether two projects are one."""
 
     groups: tuple[int, int]
     """The positions of the projects in `Grouping.groups`."""
     reason: Verdict
+    """Why it is uncertain whether they are one."""
     places: tuple[str, str]
     """The paths of two directories, one in each project, between which the relation is uncertain."""
     keys: tuple[str, str]
@@ -126,18 +132,18 @@ class Question(Struct, frozen=True):
 
 
 class Grouping(Struct, frozen=True):
-    """Directories grouped into projects, and the questions that remain."""
+    """Directories grouped into projects, and questions to a person about projects that may be one."""
 
     groups: tuple[tuple[ProjectPlace, ...], ...]
     questions: tuple[Question, ...]
 
 
 def group_places(places: Sequence[ProjectPlace], answers: Mapping[tuple[str, str], Answer]) -> Grouping:
-    """Group directories into projects.
+    """Return directories grouped into projects, and the questions about projects that may be one.
 
-    Within a project every two directories are the same by `same_project` or by an answer: two that are
-    uncertain never end up together through a third one. `answers`: a person's answers, by the sorted pair of
-    `answer_key`s. Projects are in the order of their first directory.
+    Two groups are joined if all their directories are the same by `same_project` or by an answer, or if a
+    person answered `same` about two of them: an uncertain relation alone joins nothing. `answers`: a person's
+    answers, by the sorted pair of `answer_key`s. Projects are in the order of their first directory.
     """
     group_of = list(range(len(places)))
     members = {number: [number] for number in group_of}
@@ -190,9 +196,9 @@ def group_places(places: Sequence[ProjectPlace], answers: Mapping[tuple[str, str
 def _verdict(
     one: ProjectPlace, other: ProjectPlace, answers: Mapping[tuple[str, str], Answer]
 ) -> tuple[Verdict, Answer | None]:
-    """Return whether two directories are of one project by the rules, and what a person answered.
+    """Return how two directories are related by `same_project`, and what a person answered about them.
 
-    `answers`: the answers of a person, by pairs of keys of identities. The second value is None if a person
+    `answers`: a person's answers, by the sorted pair of `answer_key`s. The second value is None if a person
     has not answered about the two.
     """
     if one.path == other.path or (one.name and one.name == other.name):
@@ -227,7 +233,7 @@ def _candidates(
 
 
 def _strength(places: Sequence[ProjectPlace], pair: tuple[int, int]) -> int:
-    """Return how strong the evidence is that two directories are one project: 0 is the strongest."""
+    """Return a rank of the evidence that two directories are one project: 0 is the strongest."""
     one, other = (places[number].identity for number in pair)
     if one is None or other is None or (one.common and one.common == other.common):
         return 0
@@ -238,8 +244,8 @@ def _strength(places: Sequence[ProjectPlace], pair: tuple[int, int]) -> int:
 def new_slug(name: str, identities: Iterable[Identity], path: str, taken: Iterable[str]) -> str:
     """Return a short name for a project that is safe in file names and not in `taken`.
 
-    Two machines give the same repository the same slug, if its name is the same on both. `name`: the name
-    for people; `path`: the directory of a project without a repository.
+    Two machines give the same repository the same slug, if its name is the same on both. `name`: the name for
+    people; `identities`: those of its directories; `path`: the directory of a project without a repository.
     """
     key = path
     for one in identities:

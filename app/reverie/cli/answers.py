@@ -153,7 +153,7 @@ def printable(text: str) -> str:
 def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Return the table rows that list the operations of a run, with a header row first.
 
-    `ops`: the operations as in the run's record.
+    `ops`: the operations as in the run's record. The result is empty if there are none.
     """
     rows: list[tuple[str, ...]] = [("APPLIED", "COMMAND", "PATH", "NOTE")]
     for op in ops:

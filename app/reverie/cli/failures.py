@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def failures(session: Invocation) -> int:
-    """Print lessons, or record, resolve or redact failures, as the command line requests.
+    """Print the lessons from earlier failures, or record, resolve or redact a failure, as the options say.
 
-    Returns the exit code: 1 if nothing could be recorded or redacted.
+    Returns the exit code: 1 if the failure could not be recorded, or if the record to redact is unreadable.
     """
     arguments = session.arguments
     if arguments.action == "record":

@@ -53,10 +53,11 @@ class _Source(Struct, frozen=True):
 
     report: FindingReport
     dismissals: Dismissals
+    """The findings that the user dismissed."""
     service: FindingService | None = None
     """The service of a home; None for the notes in a project directory."""
     context: ScopeContext | None = None
-    """The context of the memories in the home; None for the notes in a project directory."""
+    """The context of the searched memories; None for the notes in a project directory."""
 
 
 def findings(session: Invocation) -> int:
@@ -86,8 +87,10 @@ def findings(session: Invocation) -> int:
 def decide(session: Invocation) -> int:
     """Carry out a decision about a finding, and print the changes; return the exit code.
 
-    JSON: `{run, changes: [{path, command, diff}]}`; `run` is null if no memory was changed. Raises
-    `StoreError` if there is no such finding, `Ambiguous` if it is in several memories.
+    The option `--take` gives the decision: apply the suggestion, keep one of two memories (`left` or `right`)
+    or both, or never show the finding again. JSON: `{run, changes: [{path, command, diff}]}`; `run` is null
+    if no memory was changed. Raises `StoreError` if there is no such finding, `Ambiguous` if it is in several
+    memories.
     """
     project, wanted = _project(session), session.arguments.finding
     sources, errors = _sources(session, project)
@@ -184,7 +187,7 @@ def _in_project(session: Invocation, project: Path) -> _Source:
 
 
 def _of_projects(session: Invocation) -> Dismissals:
-    """Return the dismissed findings about notes that lie in project directories, not in a home."""
+    """Return the store of dismissed findings about notes in project directories, which are in no home."""
     profile = session.profile
     file = profile.own_sidecars("projects") / "findings.json"
 

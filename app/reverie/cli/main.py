@@ -63,7 +63,7 @@ class Invocation:
         return Profile.under(given) if given else Profile.default()
 
     def leave_out(self, places: Iterable[TroubledPlace]) -> None:
-        """Exclude these places from the check that homes respond, because the command does not use them."""
+        """Exclude these places from the check whether homes respond; the command does not use them."""
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:

@@ -33,9 +33,11 @@ _TOKEN_CHARS = 16
 
 
 def mcp(session: Invocation) -> int:
-    """Serve the memories of a home until the client leaves, or print a configuration.
+    """Serve the memories of a home to other programs over the Model Context Protocol.
 
-    Returns the exit code.
+    Without `--http`, it serves one client over standard input and output, until that client disconnects; with
+    `--http`, it serves any number until Ctrl+C. With `--print-config`, it only prints the configuration that
+    a client needs. Returns the exit code. Raises `Unavailable` if the extra package `mcp` is not installed.
     """
     arguments = session.arguments
     if arguments.print_config:
@@ -65,7 +67,10 @@ def mcp(session: Invocation) -> int:
 
 
 def _token() -> str:
-    """Return the token that clients must send: the one in the environment, or a new one, which is printed."""
+    """Return the token that clients must send: the one in the environment, or a new one, which is printed.
+
+    Raises `StoreError` if the one in the environment is too short or has characters that cannot be used.
+    """
     token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
         token = secrets.token_urlsafe(32)
@@ -84,16 +89,19 @@ def _url(port: int) -> str:
 
 
 def _writable(session: Invocation, program: str) -> frozenset[Scope]:
-    """Return the scopes that a program may change; the settings are read again each time."""
+    """Return the scopes whose memories the client `program` may change, by the settings and `--allow-writes`.
+
+    The settings are read again each time.
+    """
     permitted = load_settings(session.profile.settings_file)[0].mcp.allow_writes
     named = (*permitted.get("*", ()), *permitted.get(program, ()), *(session.arguments.allow_writes or ()))
     return frozenset(map(Scope, named))
 
 
 def _context(session: Invocation, info: HomeInfo) -> ScopeContext:
-    """Return the context of the named workspace or project, else of the project of the current directory.
+    """Return the context of the workspace or project in the options, else of the current directory's project.
 
-    If the home does not list that project, the context has the global memory only.
+    If the home does not list a project for the current directory, the context has the global memory only.
     """
     assert session.engine is not None
     workspace, project = session.arguments.workspace, session.arguments.project
@@ -110,7 +118,7 @@ def _context(session: Invocation, info: HomeInfo) -> ScopeContext:
 
 
 def _config(session: Invocation) -> str:
-    """Return the configuration of a client for a server with the options of this command."""
+    """Return the text that configures a client to use a server with the options of this command."""
     arguments = session.arguments
     words = ["mcp", "--home", str(the_root(session).absolute())]
     for option in ("profile", "project"):

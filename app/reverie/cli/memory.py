@@ -385,7 +385,10 @@ def status_lines(
 
 
 def ago(age_ms: float) -> str:
-    """Return an age in ms as text such as "3 min ago", in the largest unit that fits; below 0 counts as 0."""
+    """Return an age in ms as text such as "3 min ago", in the largest unit that fits: days, hours or minutes.
+
+    An age below one minute, or below 0, is "just now".
+    """
     if age_ms < _MINUTE_MS:
         return "just now"
     for unit, length in (("d", DAY_MS), ("h", HOUR_MS), ("min", _MINUTE_MS)):
@@ -410,7 +413,8 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 def search(session: Invocation) -> int:
     """Update the search index, search it, and print the hits.
 
-    Returns the exit code, which is 0 even if nothing is found.
+    Returns the exit code: 1 if there was a problem, such as a home that cannot be read; else 0, even if
+    nothing is found.
     """
     from reverie.services.search import SearchService
     from reverie.services.views import COUNT, SearchPlace

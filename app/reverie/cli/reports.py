@@ -83,8 +83,8 @@ def doctor(session: Invocation) -> int:
 def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
     """Yield the lines that the command `doctor` prints: each finding with its evidence and fix.
 
-    The last line names the finding to solve first. `command` returns, for the name of a check, the command
-    line that applies its fix.
+    The last line names the finding to solve first, or says that there are no problems. `command` returns, for
+    the name of a check, the command line that applies its fix.
     """
     from reverie.doctor import first_cause
 
@@ -323,13 +323,14 @@ _Home = tuple[Workbench, "ScopeContext"]
 def check(session: Invocation) -> int:
     """Check the statements about a project in its memories and instruction files; print the stale ones.
 
-    A claim is a statement about the project that can be checked, such as the path of a file. `--fix` corrects
-    the stale ones. JSON: a list with one object per claim: `{path, line, kind, token, state, to?, writtenAt?,
-    evidence?}`, with `fixed` if `--fix` replaced it. An import that loads nothing has the kind `import`, the
-    state `not-imported` and a `reason`.
+    A claim is a statement about the project that can be checked, such as the path of a file. It is stale if
+    it was true once and no longer is. `--fix` corrects the stale ones. JSON: a list with one object per
+    claim, stale or not: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with `fixed` if
+    `--fix` replaced it. An import that loads nothing has the kind `import`, the state `not-imported` and a
+    `reason`.
 
-    Returns the exit code: 1 if something is stale (gone, moved, changed) or not imported, 0 if not, 2 for
-    wrong usage.
+    Returns the exit code: 1 if a claim is stale and was not fixed, or if an import loads nothing; 2 for wrong
+    usage; else 0.
     """
     arguments = session.arguments
     project = Path(os.path.abspath(arguments.project or "."))  # noqa: PTH100 - as typed: a link stays one

@@ -79,10 +79,10 @@ _CHANGE = re.compile(r"[0-9a-f]{7,40}")
 
 
 def sweep(session: Invocation) -> int:
-    """Consolidate the workspaces of a home that are idle, as the background services do at launch.
+    """Consolidate the idle workspaces of a home that have something new, as the background services do.
 
-    Returns the exit code. With `--dry-run`, only print the workspaces that would be consolidated, in their
-    order.
+    Returns the exit code: 1 if a consolidation did not succeed. With `--dry-run`, only print the workspaces
+    that would be consolidated, in their order.
     """
     parts = the_home(session)
     if session.arguments.dry_run:
@@ -199,7 +199,10 @@ def _consolidation_json(result: RunResult) -> dict[str, Any]:
 
 
 def consolidate(session: Invocation) -> int:
-    """Run one consolidation; return the exit code, 1 if it did not succeed."""
+    """Run one consolidation, which tidies the memories of a context; return the exit code.
+
+    It is 1 if the consolidation did not succeed. With `--dry-run`, nothing is changed.
+    """
     arguments = session.arguments
     parts = the_home(session)
     context = the_context(session, parts)
@@ -229,7 +232,10 @@ def consolidate(session: Invocation) -> int:
 
 
 def show_runs(session: Invocation) -> int:
-    """Print the runs of a home, newest first; return the exit code."""
+    """Print the runs of a home, newest first; return the exit code.
+
+    A run is one background job that may change memories, such as a consolidation.
+    """
     parts = the_home(session)
     shown = the_workbench(session, parts).shown.runs(session.arguments.limit)
     records = shown.records
@@ -458,8 +464,9 @@ def _only_session(parts: HomeContainer) -> str:
 def extract(session: Invocation) -> int:
     """Run both stages of the extraction on the new rollouts of a Codex home; return the exit code.
 
-    A rollout is the file of one conversation. The exit code is 1 if anything failed. With `--dry-run`, only
-    print the threads (conversations) that would be extracted.
+    A rollout is the file of one conversation. The first stage writes a summary of each rollout, the second a
+    handbook for each directory. The exit code is 1 if anything failed. With `--dry-run`, only print the
+    threads (conversations) that would be extracted.
     """
     arguments = session.arguments
     by_hand = the_workbench(session, the_home(session)).by_hand
@@ -510,7 +517,10 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
 
 
 def _progress(progress: ExtractProgress) -> None:
-    """Print a line on stderr about one part of the extraction that has ended, if stderr is a terminal."""
+    """Print a line on stderr if `progress` reports the end of one part of the extraction.
+
+    Nothing is printed if stderr is not a terminal.
+    """
     if progress.ended and sys.stderr.isatty():
         answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
 
@@ -618,8 +628,7 @@ _NO_ENGINE_S = 2.0
 def watch(session: Invocation) -> int:
     """Run the background services of one home, without a window, until SIGTERM or SIGINT.
 
-    If another process holds the lease of this home, the command prints which process that is and exits with
-    1.
+    If another process runs them already, the command prints which process that is and exits with 1.
 
     With `--json`, each change of the state is printed as one line: `{"state": ..., "home": ..., "sessions":
     ..., "pid": ...}`. The state `hosting` is printed once every transcript has been read; from then on, new

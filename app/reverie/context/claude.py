@@ -59,7 +59,7 @@ def claude_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> C
 
 
 def _failed_imports(facts: ContextFacts) -> Iterator[ContextEntry]:
-    """Yield an entry for each import in an instruction file that loads nothing."""
+    """Yield an entry for each `@path` import in Claude Code's instruction files that loads no file."""
     for each in facts.failed_imports:
         yield ContextEntry(
             each.written, "out", "not-imported", description=each.label, detail=each.problem, line=each.line
@@ -111,8 +111,8 @@ def _of_index(
 ) -> Iterator[ContextEntry]:
     """Yield the entry for the index file.
 
-    `path`: the memory path of the index; `there`: whether it exists; `index_text`: its text; `cut`: the part
-    of it that is loaded.
+    `path`: the memory path of the index; `index_text`: its text; `cut`: the part of that text that is loaded;
+    `there`: whether the file exists or has an unsaved text.
     """
     text = facts.texts.get(path)
     state: State
@@ -147,7 +147,8 @@ def _of_index(
 def _of_topics(facts: ContextFacts, index_text: str, cut: Cut) -> Iterator[ContextEntry]:
     """Yield an entry for each memory, with the number of the first line of the index that links to it.
 
-    `index_text`: the text of the index; `cut`: the part of it that is loaded.
+    The number is 0 if no line does. `index_text`: the text of the index; `cut`: the part of that text that is
+    loaded.
     """
     lines: dict[str, tuple[int, str]] = {}
     there = {file.rel for file in facts.files(Scope.PROJECT)}

@@ -49,8 +49,8 @@ def codex_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> Co
 def _summary_part(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
     """Return the part of the prompt with the memory summary.
 
-    Present versions load the summary of the whole home; only the first versions loaded a summary per
-    directory. `drafts`: memory path -> unsaved text, which counts as if it were saved.
+    Present versions of Codex load the summary of the whole home; the first versions loaded one per directory.
+    Those are listed as not loaded. `drafts`: memory path -> unsaved text, which counts as if it were saved.
     """
     entries: list[ContextEntry] = []
     text = ""
@@ -113,9 +113,9 @@ def _state(scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
 
 
 def _text(facts: ContextFacts, path: str) -> tuple[str | None, Reason]:
-    """Return the text of the summary at `path` and the reason why it is loaded or not.
+    """Return the text of the memory at `path`, a summary, and the reason why it is loaded or not.
 
-    The text is None if it cannot be loaded.
+    The text is None if the file cannot be read or is not valid UTF-8.
     """
     text = facts.texts.get(path)
     if text is None or text.data is None:
@@ -127,10 +127,10 @@ def _text(facts: ContextFacts, path: str) -> tuple[str | None, Reason]:
 
 
 def _instructions(facts: ContextFacts) -> tuple[ContextPart, ...]:
-    """Return the part of the prompt with the instructions message; empty without any companion.
+    """Return a tuple with the instructions part of the prompt, or an empty tuple if there are no companions.
 
-    The message has the first non-empty file of the home, trimmed, and the files of the project that Codex
-    loads, unchanged.
+    Companions are files that Codex loads beside its memories. The part has the first non-empty instruction
+    file of the home, trimmed, and the instruction files of the project, unchanged, up to a limit in bytes.
     """
     settings = facts.prompt or PromptSettings()
     home, project, others = _sorted(facts)
@@ -173,7 +173,8 @@ def _instructions(facts: ContextFacts) -> tuple[ContextPart, ...]:
 def _sorted(facts: ContextFacts) -> tuple[list[Companion], list[Companion], list[Companion]]:
     """Return three lists of existing companions: instructions of the home, those of the project, and others.
 
-    A file that is shown under a project but belongs to the memory itself is in none of these lists.
+    Companions are files that Codex loads beside its memories. A file that is shown under a project but
+    belongs to the memory itself is in none of the lists.
     """
     home, project, others = [], [], []
     for companion in facts.companions:

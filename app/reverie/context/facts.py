@@ -25,20 +25,23 @@ from reverie.values import Struct, field
 
 
 class SessionRecord(Struct, frozen=True):
-    """The record of a session's context in its transcripts."""
+    """What transcripts of Claude Code record about the context of one session and about its project."""
 
     files: tuple[LoadedFile, ...] = ()
-    """The files that the chosen session has in its context, in order."""
+    """The files that the session has in its context, in order."""
     at: int | None = None
-    """The time of the record, UTC ms; None if the session records nothing."""
+    """The time of this record in UTC ms; None if the session records nothing."""
     running: bool = False
     """Whether the process of the session is alive."""
     modified: Mapping[str, int] = field(default_factory=dict)
-    """The modification time of each of `files` that still exists, ns."""
+    """Path of each of `files` that still exists -> modification time in ns."""
     recalls: bool = False
-    """Whether the project's newest sessions recall memories instead of loading the index."""
+    """Whether the newest sessions of the project recall memories instead of loading the index.
+
+    To recall is to choose memories for each prompt.
+    """
     recalled: Mapping[str, int] = field(default_factory=dict)
-    """The number of recalls of each memory by the project's newest sessions, by its path on disk."""
+    """Path on disk of a memory -> number of times that the newest sessions of the project recalled it."""
 
 
 NOTHING = SessionRecord()
@@ -60,26 +63,33 @@ class Text(Struct, frozen=True):
     data: bytes | None
     """The bytes; None if the file cannot be read."""
     size: int
+    """The size of the whole file in bytes."""
     stamp: Stamp
-    """A value that differs for different versions of the file."""
+    """Size, modification time (ns) and inode, which differ for another version of the file."""
     findings: tuple[LintFinding, ...] = ()
+    """What a person should look at in the text, such as secrets."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContextFacts:
-    """All facts from which the context of an agent is assembled."""
+    """All facts from which the context of an agent is assembled, the text that it loads at a session's start.
+
+    Fields for one kind of agent are empty for the others.
+    """
 
     agent: str
     caps: Caps
     context: ScopeContext
     listings: Mapping[Scope, ScopeListing]
+    """The memories of each scope."""
     companions: tuple[Companion, ...]
+    """The files that the agent loads beside its memories."""
     texts: Mapping[str, Text]
-    """The texts by memory path, or by the path of a companion."""
+    """The texts of the files that are needed, by memory path or by path on disk."""
     off: str = ""
-    """The setting that switches the agent's memories off.
+    """The setting or variable because of which the agent loads no memories.
 
-    Empty if they are on, as far as its settings say.
+    Empty if it loads them, as far as its settings say.
     """
     lessons: Mapping[int, Retrieved] = dataclasses.field(default_factory=dict)
     """The lessons that an agent that learns from failures would get, by time (UTC ms)."""
@@ -118,7 +128,7 @@ class ContextFacts:
         return found
 
     def files(self, scope: Scope) -> tuple[MemoryFile, ...]:
-        """Return the memories of a scope; empty if the scope is unavailable or only its names were read."""
+        """Return the memories of a scope; empty if it is unavailable or only its file names were read."""
         listing = self.listings.get(scope)
         return () if listing is None or listing.names_only else listing.files
 
@@ -133,14 +143,15 @@ class ContextFacts:
 
 
 class GatheredContext(Struct, frozen=True):
-    """The context data that an engine gathered for a client.
-
-    The listings are not sent, because the client has them in its trees.
-    """
+    """The facts about an agent's context that the engine sends to a client, such as a window."""
 
     facts: ContextFacts
+    """The facts without listings of memories, because the client already has them."""
     glance: Mapping[str, Any] | None
-    """The last glance at this context, see `context.glances`; None if there was none."""
+    """The record of what the context contained when a person last looked at it (see `context.glances`).
+
+    None if there is none.
+    """
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[HotCandidate]:

@@ -42,10 +42,11 @@ def gather(
     times: Iterable[int],
     before: ContextFacts | None = None,
 ) -> ContextFacts:
-    """Return all facts that a view of the context at one of `times` (UTC ms) needs.
+    """Read and return all facts needed to show what the agent would load at any of `times` (UTC ms).
 
-    `listings`: the memories of each scope. `before`: earlier facts of the same home, whose unchanged texts
-    are reused.
+    `context`: the workspace and project of the session; `listings`: the memories of each scope. `before`:
+    earlier facts of the same home; texts whose files are unchanged are reused. Raises `Unavailable` if the
+    home vanished.
     """
     reader = _TextReader(home, before if before is not None and before.agent == home.kind else None)
     companions = home.companions(context)
@@ -79,10 +80,10 @@ def gather(
 
 
 def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
-    """Return path -> path with its links resolved, if they differ, for `ContextFacts.real_paths`.
+    """Return path -> real path for each path that has a symbolic link in it, for `ContextFacts.real_paths`.
 
     The paths are those in `texts`, in the session's record and in the project's memory. They are resolved
-    here because the home may be on another machine than the view.
+    here because the home may be on another machine than the window. Empty if no session is recorded.
     """
     record, listing = facts.record, facts.listings.get(Scope.PROJECT)
     if record.at is None and not record.recalls:
@@ -96,7 +97,10 @@ def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
 
 
 class _TextReader:
-    """A reader of files into `texts`, which reuses the texts of earlier facts that are unchanged."""
+    """Reads files into the dict `texts`.
+
+    If a file is unchanged since the earlier facts `before` were read, its text is taken from these.
+    """
 
     def __init__(self, home: Home, before: ContextFacts | None) -> None:
         self.texts: dict[str, Text] = {}
@@ -104,9 +108,9 @@ class _TextReader:
         self._before: Mapping[str, Text] = {} if before is None else before.texts
 
     def companion(self, path: Path) -> None:
-        """Read at most the first `COMPANION_BYTES` of the companion `path` into `texts`.
+        """Read at most the first `COMPANION_BYTES` of `path`, a file that the agent loads with its memories.
 
-        A file that cannot be read gets a text without data.
+        The result is stored in `texts`; for a file that cannot be read, a `Text` without data.
         """
         key = str(path)
         try:
@@ -121,9 +125,9 @@ class _TextReader:
         self._put(key, data, stamp[0], stamp, path.name)
 
     def named(self, facts: ContextFacts, wanted: Callable[[Scope, str], bool]) -> None:
-        """Read into `texts`, in full, the memories in `facts` that are wanted.
+        """Read each memory in `facts` for which `wanted` returns True, in full, and store it in `texts`.
 
-        `wanted` returns True for the scope and the path of such a memory.
+        `wanted` is called with the scope and the path of the memory in that scope.
         """
         for scope in SCOPES:
             for file in facts.files(scope):
@@ -131,9 +135,9 @@ class _TextReader:
                     self._memory(facts, scope, file, file.size)
 
     def linked_index(self, facts: ContextFacts) -> None:
-        """Read the index into `texts` if it is a symlink; do nothing otherwise.
+        """Read the index into `texts` if it is a symbolic link; do nothing otherwise.
 
-        The listings in `facts` contain no symlinks, but the agent follows a symlink to the index.
+        The listings in `facts` contain no links, but the agent follows a link to the index.
         """
         listing = facts.listings.get(Scope.PROJECT)
         if listing is None or listing.root is None:
@@ -152,7 +156,7 @@ class _TextReader:
     def hot(self, facts: ContextFacts, times: Iterable[int]) -> None:
         """Read into `texts` the memories in `facts` that the agent may load in full (its hot set).
 
-        `times`: the times (UTC ms) at which a session may start, since the hot set depends on it.
+        `times`: the times (UTC ms) at which a session may start; the hot set depends on the time.
         """
         entries = candidates(facts.index())
         wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
@@ -176,9 +180,9 @@ class _TextReader:
         self._put(key, data, file.size, stamp, file.rel)
 
     def _keep(self, key: str, stamp: Stamp) -> bool:
-        """Reuse the earlier text of `key` if the file is unchanged, that is, if the text has this stamp.
+        """Take the text of `key` from the earlier facts if its stamp is `stamp` (the file is unchanged).
 
-        Returns True if the text was reused, False if the file must be read.
+        Returns True if there was such a text, which is now in `texts`; False if the file must be read.
         """
         known = self._before.get(key)
         if known is None or known.stamp != stamp or known.data is None:

@@ -28,7 +28,12 @@ ChangeKind = Literal["came", "went", "cut", "whole", "resized"]
 
 
 class Change(Struct, frozen=True):
-    """One file whose state in the context has changed since the last visit."""
+    """One file that is loaded differently than when a person last looked at what the agent loads.
+
+    `part`: the part of the agent's prompt. `kind`: `came` or `went` if the file is now loaded, or no longer
+    loaded; `cut` or `whole` if now only a part of its text, or all of it, is loaded; `resized` if the loaded
+    size differs.
+    """
 
     part: PartKey
     path: str
@@ -36,7 +41,7 @@ class Change(Struct, frozen=True):
 
 
 class Since(Struct, frozen=True):
-    """The changes of a context since a person saw it at `at` (UTC ms).
+    """What has changed in a context (what an agent loads) since a person looked at it at `at` (UTC ms).
 
     `changes` has the files; `tokens` is the difference in the total number of tokens, negative for a
     decrease.
@@ -48,12 +53,15 @@ class Since(Struct, frozen=True):
 
 
 def glance_key(context: ScopeContext) -> str:
-    """Return the key under which the record of this context (its glance) is stored."""
+    """Return the key under which the record (glance) of what an agent loads in `context` is stored."""
     return f"{context.workspace_id or ''} {context.project_path or ''}".strip()
 
 
 def glance_of(view: ContextView) -> dict[str, Any]:
-    """Return the record to store for `view`: the path, state and size of each loaded file, by part."""
+    """Return the record to store for `view`: its time and tokens, and the state and size of each loaded file.
+
+    The files are grouped by the part of the prompt. What an earlier session loaded is left out.
+    """
     return {
         "at": view.at,
         "tokens": view.tokens,
@@ -66,9 +74,9 @@ def glance_of(view: ContextView) -> dict[str, Any]:
 
 
 def since(glance: Mapping[str, Any] | None, view: ContextView) -> Since | None:
-    """Return the changes of `view` since `glance`, the record that `glance_of` made earlier.
+    """Return what has changed in `view` since `glance`, a record that `glance_of` made earlier.
 
-    None if there is no record, or no valid one.
+    Returns None if `glance` is None or not valid.
     """
     if glance is None or not isinstance(glance.get("at"), int) or not isinstance(glance.get("tokens"), int):
         return None
@@ -98,18 +106,22 @@ def _kind(old: object, state: str, size: int) -> ChangeKind | None:
 
 
 class Glances:
-    """The stored records (glances) of the contexts of one home, limited to the latest `_KEPT` contexts."""
+    """The stored glances of one home: records of what its agent loaded when a person last looked at that.
+
+    There is one record for each workspace and project; only the `_KEPT` newest are kept. Methods raise
+    `UserError`.
+    """
 
     def __init__(self, directory: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._sidecar = Sidecar(directory / NAME, lock_dir=lock_dir, clock=clock)
 
     def read(self, context: ScopeContext) -> Mapping[str, Any] | None:
-        """Return the stored record of this context; None if there is none."""
+        """Return the stored record of `context`; None if there is none."""
         found = self._sidecar.read().data.get(glance_key(context))
         return found if isinstance(found, dict) else None
 
     def store(self, context: ScopeContext, view: ContextView) -> None:
-        """Store the record of this view, in place of the earlier record of `context`."""
+        """Store the record of `view` in place of the earlier record of `context`."""
         key, glance = glance_key(context), glance_of(view)
 
         def change(data: dict[str, Any]) -> dict[str, Any] | None:

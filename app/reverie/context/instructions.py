@@ -15,7 +15,11 @@ Judge = Callable[[Companion, str], tuple[State, Reason]]
 
 
 def loaded_always(_companion: Companion, text: str) -> tuple[State, Reason]:
-    """Return ("in", "loaded") for a companion, or ("out", "empty") if its text is blank."""
+    """Return ("in", "loaded") for any companion with text, and ("out", "empty") if `text` is blank.
+
+    A companion is a file that the agent loads beside its memories. This is the judge for agents that load
+    every such file.
+    """
     return ("in", "loaded") if text.strip() else ("out", "empty")
 
 
@@ -26,13 +30,11 @@ def instructions_part(
     text_of: Callable[[str], str] = str,
     between: str = "\n",
 ) -> tuple[ContextPart, ...]:
-    """Return the part of the prompt with the files that an agent loads beside its memories, in order.
+    """Return the part of the prompt with the companions: files that an agent loads beside its memories.
 
-    The result is a tuple with this part, or empty if no such file (companion) exists.
-
-    `judge` returns whether a companion with this text is loaded, and the reason. `count` returns the number
-    of tokens of a text. `text_of` returns the text that the agent loads from a file's text. `between`
-    separates the texts in the combined text.
+    The result is a tuple with this part, or empty if no companion exists. `judge` returns, for a companion
+    and its text, whether it is loaded, and the reason. `count` returns the number of tokens of a text.
+    `text_of` returns the text that the agent loads of a file's text. `between` is put between two texts.
     """
     entries: list[ContextEntry] = []
     texts: list[str] = []

@@ -69,9 +69,10 @@ def _entries(facts: ContextFacts, found: Retrieved) -> Iterator[ContextEntry]:
 
 
 def _pieces(found: Retrieved, entries: tuple[ContextEntry, ...]) -> Iterator[tuple[int, Marks]]:
-    """Yield the number of the first line and the findings (marks) of each lesson in the loaded text.
+    """Yield the number of the first line, and the marks, of each lesson and anti-pattern in the loaded text.
 
-    `found`: the lessons; `entries`: an entry for each of them. A lesson may have several lines.
+    Marks are findings that a person should look at, such as secrets. `found`: the lessons and anti-patterns;
+    `entries`: an entry for each of them, in order. A lesson may have several lines.
     """
     line = 3  # after a blank line and the heading
     for lesson, entry in zip(found.lessons, entries, strict=False):
@@ -84,7 +85,10 @@ def _pieces(found: Retrieved, entries: tuple[ContextEntry, ...]) -> Iterator[tup
 
 
 def _path(facts: ContextFacts, lesson: Lesson) -> str:
-    """Return the memory path of the lesson's episode, or its path on disk if it lies outside the memories."""
+    """Return the memory path of the lesson's episode, or its path on disk if it lies outside the memories.
+
+    An episode is the file with the record of one run of a task.
+    """
     listing = facts.listings.get(Scope.PROJECT)
     root = None if listing is None else listing.root
     if root is None or not lesson.path.is_relative_to(root.directory):

@@ -20,18 +20,20 @@ Marks = tuple[LintFinding, ...]
 
 
 def marks_of(data: bytes, caps: Caps, rel: str, size: int) -> Marks:
-    """Return the findings that need attention in a file that begins with `data` and has `size` bytes.
+    """Return the findings in a file that a person should look at: secrets, instructions and hidden text.
 
-    `caps`: the agent's limits. `rel`: the path of the file in its scope.
+    `data`: the beginning of the file, which has `size` bytes; `caps`: the agent's limits; `rel`: the path of
+    the file in its scope.
     """
     return tuple(each for each in lint(data, caps, rel=rel, size=size) if each.kind in _KINDS)
 
 
 @lru_cache(maxsize=32)
 def marks_in(text: str, caps: Caps) -> Marks:
-    """Return the findings that need attention in a text that an agent with the limits `caps` loads.
+    """Return the findings in a text that a person should look at: secrets, instructions and hidden text.
 
-    Lines are counted in `text`.
+    `caps`: the limits of the agent that loads the text. The lines of the findings are counted from its first
+    line.
     """
     data = text.encode("utf-8", "replace")
     return marks_of(data, caps, "", len(data))
@@ -39,18 +41,18 @@ def marks_in(text: str, caps: Caps) -> Marks:
 
 @lru_cache(maxsize=4096)
 def marks_in_line(text: str, caps: Caps) -> Marks:
-    """Return the findings that need attention in a short text, such as a description or a lesson.
+    """Return the same as `marks_in`, for a short text, such as a description or a lesson.
 
-    Does the same as `marks_in`, with a larger cache.
+    More results are cached than by `marks_in`.
     """
     data = text.encode("utf-8", "replace")
     return marks_of(data, caps, "", len(data))
 
 
 def marked_lines(pieces: Iterable[tuple[int, Marks]]) -> tuple[int, ...]:
-    """Return the numbers, from 1, of the lines of a text that have findings, in order.
+    """Return the sorted numbers, counted from 1, of the lines of a text that have findings.
 
-    `pieces` has the first line and the findings (marks) of each piece of the text.
+    `pieces`: for each piece of the text, the number of its first line in the text, and its findings (marks).
     """
     return tuple(sorted(set(_lines(pieces))))
 

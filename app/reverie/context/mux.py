@@ -113,7 +113,7 @@ def _hot_entry(facts: ContextFacts, item: HotItem) -> ContextEntry:
 def _cold_entries(facts: ContextFacts, skipped: Iterable[SkippedMemory]) -> Iterator[ContextEntry]:
     """Yield an entry for each memory in `skipped`, which is outside the hot set (not loaded in full).
 
-    There may be thousands, most of them unchanged after a keystroke, so entries are cached with the facts.
+    There may be thousands, most of them unchanged after a keystroke, so the entries are cached in `facts`.
     """
     known: dict[tuple[str, str, float], ContextEntry] = facts.cached("cold", dict)
     for each in skipped:
@@ -178,7 +178,10 @@ _Rows = tuple[list[ContextEntry], list[str], dict[str, tuple[int, int]]]
 
 
 def _index_rows(facts: ContextFacts) -> _Rows:
-    """Return the entries and index lines of all memories, and the position of each in both by path."""
+    """Return the entries of all memories, the lines of the index, and path -> position in both lists.
+
+    Only memories that the index lists have a line and positions.
+    """
     index = _index(facts)
     line_of = {entry["path"]: place for place, entry in enumerate(index)}
     entries: list[ContextEntry] = []

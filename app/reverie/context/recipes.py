@@ -39,23 +39,27 @@ def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = No
     """Return the files and texts that a session of the agent, started at `at` (UTC ms), would load.
 
     They are grouped by the parts of the agent's prompt. `facts`: the files and settings that were read
-    before. `drafts`: memory path -> unsaved text, which counts as if it were saved. For an agent without a
-    recipe, the result has no parts.
+    before. `drafts`: memory path -> unsaved text, which counts as if it were saved. If Reverie does not know
+    what an agent of this kind loads (`RECIPES`), the result has no parts.
     """
     recipe = RECIPES.get(facts.agent)
     return ContextView(facts.agent, at, (), 0, 0) if recipe is None else recipe(facts, at, drafts or {})
 
 
 def texts(facts: ContextFacts, at: int) -> tuple[tuple[str, str], ...]:
-    """Return title and text of each part of the context that a session started at `at` (UTC ms) loads."""
+    """Return the title and the text of each part of the prompt that a session started at `at` (UTC ms) loads.
+
+    Parts without text are left out. `facts`: the files and settings that were read before.
+    """
     return tuple((PARTS[part.key], part.text) for part in assemble(facts, at).parts if part.text)
 
 
 def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:
-    """Return the degree to which a session started at `at` (UTC ms) loads each file, by path.
+    """Return how much of each file a session started at `at` (UTC ms) loads: path -> load state.
 
-    `facts`: the files and settings that were read before. Files that are never loaded are left out; see
-    `context.view.load_states`.
+    A load state is `full`, `part`, `line` (in an index), `listed` (name and description) or `needed` (only
+    when needed). The path is a memory path, or a path on disk. Files that are never loaded are left out.
+    `facts`: the files and settings that were read before.
     """
     if facts.agent == "mux":
         # The agent never looks beyond its cap, and there may be a hundred times as many files.

@@ -24,11 +24,11 @@ from reverie.values import Struct, replace
 def with_record(
     parts: tuple[ContextPart, ...], facts: ContextFacts, drafted: Collection[str]
 ) -> tuple[ContextPart, ...]:
-    """Return the parts of a new session, followed by the part of the recorded session if there is one.
+    """Return `parts`, what a new session would load, followed by a part with what an earlier session loaded.
 
-    If the project's sessions are in recall mode (they load no index and choose memories for each prompt), the
-    index part says so. `facts`: the files and settings that were read before. `drafted`: the memory paths
-    with unsaved text.
+    The last part is left out if nothing is recorded. If the project's sessions are in recall mode (they load
+    no index and choose memories for each prompt), the index part says so. `facts`: the files and settings
+    that were read before. `drafted`: the memory paths with unsaved text.
     """
     record = facts.record
     if record.recalls:
@@ -43,9 +43,11 @@ class _Predicted(Struct, frozen=True):
 
     entry: ContextEntry
     text: str
+    """The text of the file that would be loaded."""
     modified_ns: int
-    """The modification time; 0 if it is unknown."""
+    """The modification time of the file in ns; 0 if it is unknown."""
     drafted: bool = False
+    """Whether `text` is unsaved."""
 
 
 def _recorded_part(
@@ -95,10 +97,11 @@ _DIFFERENCES: frozenset[Reason] = frozenset({"recorded-other", "recorded-only", 
 
 
 def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None, at: int) -> Reason:
-    """Return the result of comparing `each`, a file that the session loaded, with a new session.
+    """Return how `each`, a file that an earlier session loaded, differs from what a new session would load.
 
-    `other`: the file that a new session would load; None if it would not load it. `modified_ns`: the file's
-    mtime; None if it no longer exists. `at`: when the session loaded the file, in UTC ms.
+    The result is a reason that begins with `recorded-`, such as `recorded-changed`. `other`: the file that a
+    new session would load; None if it would not load it. `modified_ns`: the file's modification time; None if
+    it no longer exists. `at`: when the earlier session loaded the file, in UTC ms.
     """
     if modified_ns is None and other is None:
         return "recorded-gone"
@@ -115,9 +118,9 @@ def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None
 def _predicted(
     parts: tuple[ContextPart, ...], facts: ContextFacts, drafted: Collection[str]
 ) -> Iterator[tuple[str, _Predicted]]:
-    """Yield the path on disk and the facts of every file that a new session would load.
+    """Yield the path on disk and a `_Predicted` for every file that a new session would load at its start.
 
-    `parts`: the parts of a new session; `drafted`: the memory paths with unsaved text.
+    `parts`: what a new session would load; `drafted`: the memory paths with unsaved text.
     """
     listing = facts.listings.get(Scope.PROJECT)
     index_path = str(memory_path(Scope.PROJECT, INDEX))
@@ -136,15 +139,16 @@ def _predicted(
 
 
 def _memory_key(path: str, facts: ContextFacts) -> str:
-    """Return a key for the memory at `path` that is the same after its home has been moved."""
+    """Return a key for the memory at `path` (on disk) that stays the same if its home is moved."""
     _above, found, below = path.replace("\\", "/").rpartition("/projects/")
     return below if found else facts.real_path(path)
 
 
 def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
-    """Return `part`, the index, changed for a project in recall mode: nothing in it is loaded at the start.
+    """Return `part`, the index, as it is in recall mode: nothing in it is loaded at the start of a session.
 
-    The entry of each memory has the number of times that the newest sessions recalled it.
+    In recall mode, the agent chooses (recalls) memories for each prompt. The entry of each memory has the
+    number of times that the newest sessions recalled it.
     """
     listing = facts.listings.get(Scope.PROJECT)
     directory = listing.root.directory if listing is not None and listing.root is not None else None

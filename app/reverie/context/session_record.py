@@ -27,7 +27,10 @@ _SESSIONS_BYTES = 64 << 20
 
 
 def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
-    """Return the facts that transcripts record about a session in `context` and about its project."""
+    """Return what Claude Code's transcripts record about the session of `context` and about its project.
+
+    A transcript that cannot be read counts as missing.
+    """
     own = _of_session(home, context.workspace_id)
     files = tuple(own.files.values())[:_MOST_FILES] if own is not None and own.complete else ()
     modified = {}
@@ -64,7 +67,11 @@ def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | Non
 
 
 def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContext]:
-    """Yield the recorded contexts of the newest sessions of a project; none if `project_path` is None."""
+    """Yield what each of the newest sessions of a project loaded, as its transcript records it.
+
+    Nothing is yielded if `project_path` is None. At most `_SESSIONS` transcripts are read, with at most
+    `_SESSIONS_BYTES` together.
+    """
     if not project_path:
         return
     left = _SESSIONS_BYTES

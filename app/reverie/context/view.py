@@ -89,7 +89,14 @@ Note = Literal[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One file or memory that is loaded, or is not, with the reason."""
+    """One file or memory that an agent may load when a session starts, and whether it loads it.
+
+    `state`: `in`, `cut` (only a part is loaded) or `out`; `reason`: the cause of this state. `size`: the size
+    of the file in bytes; `bytes`, `tokens`: how much of it is loaded. `score`: the score by which mux chooses
+    the memories to load in full. `pin_unknown`: whether the running agent has not yet read that the pin was
+    changed. `scope`: None for a file that is no memory. `detail`, `line`: a text, and a line of the index,
+    that the sentence for `reason` needs.
+    """
 
     path: str
     """A memory path, or the name of a file."""
@@ -130,7 +137,13 @@ class Gauge(Struct, frozen=True):
 
 
 class ContextPart(Struct, frozen=True):
-    """One part of the text that an agent gets at the start of a session, such as its memory index."""
+    """One part of the text that an agent gets at the start of a session, such as its memory index.
+
+    `entries`: the files of the part, loaded or not; `gauges`: sizes, with limits; `text`: the loaded text;
+    `notes`: identifiers of remarks about the part, whose sentences may contain `detail`. `cut_line`: the line
+    at which the agent stops reading, None if it reads all; `marked`: the lines of `text` that a person should
+    look at. Lines are counted from 1.
+    """
 
     key: PartKey
     entries: tuple[ContextEntry, ...]
@@ -152,7 +165,10 @@ class ContextPart(Struct, frozen=True):
 
 
 class ContextView(Struct, frozen=True):
-    """The complete context of an agent at the time `at`."""
+    """Everything that an agent loads if a session starts at `at` (UTC ms).
+
+    `bytes` and `tokens` are the total sizes of the loaded text.
+    """
 
     agent: str
     at: int
@@ -164,14 +180,15 @@ class ContextView(Struct, frozen=True):
     def of(cls, agent: str, at: int, parts: tuple[ContextPart, ...]) -> ContextView:
         """Return the view of these parts at `at` (UTC ms) for the agent named `agent`, with total sizes.
 
-        The first two gauges of each part must be bytes and tokens.
+        The first two gauges of each part must be bytes and tokens. The part with what an earlier session
+        loaded (`recorded`) is not counted.
         """
         counted = [part for part in parts if part.key != "recorded"]
         used = [sum(part.gauges[number].used for part in counted) for number in (0, 1)]
         return cls(agent, at, parts, *used)
 
     def part(self, key: PartKey) -> ContextPart | None:
-        """Return the part with this key, None if the agent has none."""
+        """Return the part with this key; None if there is none."""
         return next((part for part in self.parts if part.key == key), None)
 
 
@@ -319,7 +336,11 @@ _MOST_FIRST: tuple[LoadState, ...] = ("full", "part", "line", "listed", "needed"
 
 
 def load_state(entry: ContextEntry) -> LoadState | None:
-    """Return the degree to which a new session loads an entry's file; None if it never loads it."""
+    """Return how much of an entry's file a new session loads; None if it never loads the file.
+
+    The result is `full`, `part`, `line` (its line in an index), `listed` (name and description) or `needed`
+    (only when needed).
+    """
     if entry.reason == "credential":
         return "full"  # the agent loads it, although Reverie does not open it
     if entry.state == "out":
@@ -330,9 +351,10 @@ def load_state(entry: ContextEntry) -> LoadState | None:
 
 
 def load_states(view: ContextView) -> dict[str, LoadState]:
-    """Return the degree to which a new session loads each file, without files that are never loaded.
+    """Return how much of each file a new session loads: path -> load state, as in `load_state`.
 
-    The keys are memory paths, or paths on disk of files beside the memories.
+    The keys are memory paths, or paths on disk of files beside the memories. Files that are never loaded are
+    left out.
     """
     found: dict[str, LoadState] = {}
     for part in view.parts:

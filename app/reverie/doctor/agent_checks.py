@@ -18,7 +18,11 @@ _SENTENCES: Mapping[Maker, Phrase] = {
 
 
 def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
-    """Return one finding for each condition under which the agent writes memories, in the agent's order."""
+    """Return one finding for each condition that the agent tests before it writes memories, in its order.
+
+    A condition can fail because of a directory in the home. If Reverie made that directory, the finding
+    offers to remove it (one of `fixes`).
+    """
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence

@@ -17,16 +17,16 @@ from reverie.values import Struct
 
 
 class Check(Struct, frozen=True):
-    """One check of a workspace: a function that judges facts, and the titles for its two results."""
+    """One check of a workspace, such as whether its transcript can be read."""
 
     name: str
     """The name that scripts use, such as `clock`."""
     holds: str
     """The title shown to people if the check passes; a template of a phrase."""
     fails: str
-    """The title shown to people if the check does not pass."""
+    """The title shown to people if the check does not pass; a template of a phrase."""
     judge: Callable[[WorkspaceFacts, Fixes], Verdict]
-    """The function that judges the facts; a fix that it returns is one of those that `Fixes` makes."""
+    """The function that judges the facts; it may return one of the fixes that the given `Fixes` makes."""
 
     def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
         """Run the check on these facts; return the finding, which may offer one of the repairs in `fixes`."""
@@ -45,10 +45,11 @@ class Check(Struct, frozen=True):
 
 
 def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
-    """Judge the newest entry of the Activity log about this workspace with one of the event names `sources`.
+    """Judge the newest entry about this workspace in Activity, the log of what background runs did.
 
-    A name also matches the names below it: `writer` matches `writer.failed`. An entry that is a warning or an
-    error gives a warning; otherwise, and without an entry, the check passes.
+    Only entries with one of the event names `sources` are considered; a name also matches the names below it:
+    `writer` matches `writer.failed`. The verdict is a warning if the entry is a warning or an error.
+    Otherwise, and without an entry, the check passes.
     """
     last = facts.last(*sources)
     if last is None:
@@ -76,9 +77,9 @@ _KEY = re.compile(r"\bkey\b|\b40[13]\b|unauthori[sz]ed|authenticat", re.IGNORECA
 
 
 def remedy_of(problem: str) -> Remedy:
-    """Return the setting that a person should change to solve `problem`: `key`, or else `model`.
+    """Return the setting that a person should change to solve `problem`: `key` (the API key) or `model`.
 
-    `problem`: a sentence about the model; it is searched for words about keys and access.
+    `problem`: a sentence about a model. The result is `key` if it contains a word about keys or access.
     """
     return "key" if _KEY.search(problem) else "model"
 

@@ -76,10 +76,11 @@ def gather(
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> WorkspaceFacts:
-    """Return all facts about the workspace of `context`, reading each source once.
+    """Read and return all facts about the workspace of `context`.
 
-    `now`: the current time (UTC ms). `with_probe`: send a real request to the model. `env`: the environment
-    variables; None: those of the process. Raises `Unavailable` if the home no longer exists.
+    `parts`: the home and its services; `hooks`: functions of other parts of the program. `now`: the current
+    time (UTC ms). `with_probe`: send a real request to the model. `env`: the environment variables; None:
+    those of the process. Raises `Unavailable` if the home no longer exists.
     """
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
@@ -143,10 +144,10 @@ def gather(
 
 
 def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the path of the file of the project memory, and an empty reason.
+    """Return the path of the project memory that the memory writer can be set to write, and "".
 
-    The settings can make the memory writer write this file instead of the agent's own single file. If the
-    context has no such file, returns None and the reason as a sentence.
+    By default, the memory writer writes the agent's single file instead. If the context has no project
+    memories, returns None and the reason as a sentence.
     """
     directory, gap = scope_directory(home, context)
     return (None if directory is None else directory / PROJECT_MEMORY), gap
@@ -155,8 +156,8 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
 def _tested(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
     """Test the model by a real request; return the steps of the test.
 
-    Returns None if there is no usable model to test. Returns an empty tuple if the run works by rules,
-    without a model.
+    Returns None if the model, or the function to test it, is not available. Returns an empty tuple if the run
+    works by rules, without a model.
     """
     if hooks.probe is None or model is None or model.problem:
         return None
@@ -194,9 +195,10 @@ def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
 
 
 def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, tuple[str, ...]]:
-    """Return the time of a workspace's last consolidation, and the problems of the records.
+    """Return the time of a workspace's last consolidation, and a sentence for each unreadable record.
 
-    The time is in UTC ms; it is None if there was no consolidation, or if the records cannot be read.
+    Consolidations are runs that tidy up memories. The time is in UTC ms; it is None if there was none, or if
+    the records cannot be read.
     """
     try:
         coverage = parts.coverage.load()
@@ -209,7 +211,7 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
 def _memory(
     home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
 ) -> tuple[FileFacts | None, str]:
-    """Return the facts about the file that the memory writer writes, and an empty reason.
+    """Return the facts about the file that the memory writer writes, and "".
 
     If the context has no such file, returns None and the reason as a sentence. `place`: the paths of the
     files of the agent's own writer; None if the agent has none.
@@ -234,7 +236,7 @@ def _nearest_directory(path: Path) -> FileFacts:
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
     """Return the number of background runs in the 24 hours before `now` (UTC ms), and the tokens they used.
 
-    Only the runs that count towards the daily budget are counted (`triggers.counts`).
+    Runs that a person started and dry runs do not count.
     """
     found = []
     for run_id in parts.runs.ids():
@@ -279,10 +281,11 @@ def examine(
 
 
 def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
-    """Run all checks on these facts; return the findings.
+    """Run all checks on these facts; return the findings in the order in which a run tests its conditions.
 
-    The conditions of Reverie's memory writer are left out if the agent has no memory writer, or if this
-    version of the agent writes its memories by itself and Reverie's writer is off.
+    A finding may offer one of `fixes`. The conditions of Reverie's memory writer are left out if the agent
+    has no memory writer, or if this version of the agent writes its memories by itself and Reverie's writer
+    is off.
     """
     checks = CHECKS
     if not facts.has_writer:

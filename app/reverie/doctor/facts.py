@@ -106,7 +106,7 @@ class DoctorHooks(Struct, frozen=True):
     dream_model: Callable[[], ModelFacts] | None = None
     """A function that returns the model that a consolidation would use."""
     probe: Callable[[str], tuple[ProbeFacts, ...]] | None = None
-    """A function that sends a real request to the named model and returns the steps of the test.
+    """A function that tests the named model by a real request and returns the steps of the test.
 
     The request costs money.
     """
@@ -126,21 +126,22 @@ class FileFacts(Struct, frozen=True):
     path: Path
     kind: Literal["missing", "file", "directory", "other"] = "missing"
     size: int = 0
+    """In bytes."""
     changed_at: int = 0
-    """The modification time, UTC ms."""
+    """The modification time in UTC ms."""
     writable: bool = False
-    """True if both the mode bits and the system allow writing."""
+    """Whether both the mode bits and the system allow writing."""
     problem: Phrase | None = None
     """The reason why the path cannot be examined; None if it can be, or if nothing exists there."""
 
 
 class StateFacts(Struct, frozen=True):
-    """The content of the state file of the agent's memory writer, converted as in formats/mux.md section 14.
+    """The content of the state file in which the agent's memory writer counts turns.
 
     `turns`: the turns counted since the last run. `started_at`, `completed_at`: when the last run started and
     when one last completed, in UTC ms; None if unknown. `message_id`: the id of the last message that the
     last run read; None if unknown. `problem`: why the file cannot be read; None if it can be, or does not
-    exist.
+    exist. Invalid values are converted as the agent does it (formats/mux.md section 14).
     """
 
     file: FileFacts
@@ -159,13 +160,14 @@ class StateFacts(Struct, frozen=True):
 
 
 class TracedRun(Struct, frozen=True):
-    """One run of a memory writer that left a trace."""
+    """One run of a memory writer that left a trace, a file that records what the run did."""
 
     started_at: int
     """In UTC ms."""
     verdict: RunVerdict
+    """The result, as far as the trace shows it."""
     by_agent: bool
-    """True if the agent's own writer made the run; a trace by Reverie's writer contains a run id."""
+    """Whether the agent's own writer made the run; a trace by Reverie's writer contains a run id."""
 
     @property
     def wrote(self) -> bool:
@@ -176,7 +178,7 @@ class TracedRun(Struct, frozen=True):
 class WorkspaceFacts(Struct, frozen=True):
     """All facts about one workspace that the checks use.
 
-    Of the turns and of the Activity log, only the newest ones are included. Times are in UTC ms.
+    Of the turns and of the Activity log, only the newest are included. Times are in UTC ms.
     """
 
     now: int
@@ -199,6 +201,7 @@ class WorkspaceFacts(Struct, frozen=True):
     transcript_problem: str
     """The reason why the turns cannot be read; empty if they can."""
     state: StateFacts | None
+    """The state of the agent's memory writer; None if the workspace has no file for it."""
     memory: FileFacts | None
     """The file that the memory writer writes; None if the context has no such file."""
     memory_directory: FileFacts | None
@@ -260,7 +263,7 @@ class WorkspaceFacts(Struct, frozen=True):
 
     @property
     def verdict(self) -> Phrase:
-        """A sentence about the result of the newest traced run of a memory writer."""
+        """A sentence about the result of the newest traced run of a memory writer; empty if there is none."""
         if not self.runs:
             return NOTHING
         newest = self.runs[0].verdict
@@ -271,7 +274,7 @@ class WorkspaceFacts(Struct, frozen=True):
 
     @property
     def agent_runs(self) -> tuple[TracedRun, ...]:
-        """The runs of the agent's own writer, newest first."""
+        """The runs of the agent's own memory writer that left a trace, newest first."""
         return tuple(run for run in self.runs if run.by_agent)
 
     def last(self, *events: str) -> ActivityEntry | None:
@@ -385,11 +388,10 @@ MOST_DUMPS = 60
 
 
 def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
-    """Read trace files until enough runs of the agent's own writer are known; return all runs that were read.
+    """Read trace files of memory writers, newest first, and return the runs that they record.
 
-    `dumps`: the trace files, newest first; the result has the same order. `_RUNS` runs of the agent's own
-    writer are enough. At most `MOST_DUMPS` files are read. A trace that cannot be read counts as a damaged
-    run.
+    `dumps`: the trace files, newest first. Reading stops after `_RUNS` runs of the agent's own writer, at the
+    latest after `MOST_DUMPS` files. A trace that cannot be read counts as a damaged run.
     """
     found = list[TracedRun]()
     for path in dumps[:MOST_DUMPS]:
@@ -417,7 +419,7 @@ def dump_time(path: Path) -> int:
 
 
 def scope_directory(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the directory of the project memories, and an empty reason.
+    """Return the directory of the project memories, and "".
 
     If the context has no such directory, returns None and the reason as a sentence.
     """

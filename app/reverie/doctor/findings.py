@@ -19,7 +19,8 @@ State = Literal["pass", "off", "warn", "fail"]
 class ProbeFacts(Struct, frozen=True):
     """One step of a test of the model by a real request.
 
-    `name`: the name of the step. `state`: its result, a `State`. `sentence`: what was observed.
+    `name`: the name of the step, such as `reachable`. `state`: its result: `pass`, `fail`, or `skip` if an
+    earlier step failed. `sentence`: what was observed.
     """
 
     name: str
@@ -39,7 +40,7 @@ class FixOffer(Struct, frozen=True):
 
 
 class FindingView(Struct, frozen=True):
-    """A `Finding` whose fix is only a description, for a client that cannot apply it itself."""
+    """A `Finding` for a client that cannot apply its fix: the fix has no function, only a description."""
 
     check: str
     title: Phrase
@@ -76,18 +77,19 @@ Verdict = (
 
 
 class Finding(Struct, frozen=True):
-    """The result of one check of the Doctor."""
+    """The result of one check of the Doctor, which finds out why a run did nothing."""
 
     check: str
     """The name of the check, for scripts."""
     title: Phrase
-    """The observed fact, as a phrase."""
+    """The observed fact."""
     state: State
     evidence: Phrase
     """Observations as sentences, with advice if no fix can help."""
     fix: Fix | None = None
     """The repair that one click applies; None if there is none."""
     remedy: Remedy = ""
+    """The setting that a person should change, `model` or `key`; empty for none."""
 
     @property
     def view(self) -> FindingView:
@@ -96,7 +98,10 @@ class Finding(Struct, frozen=True):
         return FindingView(self.check, self.title, self.state, self.evidence, fix, self.remedy)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding in the stable JSON format of `reverie doctor` (design.md section 5)."""
+        """Return the finding in the stable JSON format of `reverie doctor` (design.md section 5).
+
+        The state `off` becomes `warn`, because scripts know only `pass`, `warn` and `fail`.
+        """
         return {
             "check": self.check,
             # Scripts know three states (design.md section 5); an option that nobody turned on is not a

@@ -27,7 +27,7 @@ RULES = "rules"
 class Fixes:
     """The available fixes for one home; each method returns a fix without applying it.
 
-    A fix reads the settings again when it is applied, so that other changes made meanwhile are kept.
+    When a fix is applied, it reads the settings again, so that other changes made meanwhile are kept.
     """
 
     def __init__(self, parts: DoctorHome, hooks: DoctorHooks) -> None:
@@ -75,7 +75,7 @@ class Fixes:
     def raise_budget(self) -> Fix:
         """Return the fix that doubles the daily budget of background runs: their number and their tokens.
 
-        The new budget is at least 12 runs and a million tokens.
+        The new budget is at least 12 runs and a million tokens, at most 1,000 runs and a billion tokens.
         """
 
         def apply() -> None:
@@ -97,7 +97,7 @@ class Fixes:
         return Fix(phrase("Consolidate without a model"), lambda: self._change(change))
 
     def watch_with(self, polling: str) -> Fix:
-        """Return the fix that sets how folders are watched.
+        """Return the fix that sets how changes in folders are noticed.
 
         `polling` is `auto` (by events of the system) or `always` (by scanning the folders).
         """
@@ -153,9 +153,9 @@ class Fixes:
         return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
 
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
-        """Return the fix that removes `directory`, made by Reverie, which switches the agent's memory off.
+        """Return the fix that removes `directory`, whose existence switches the agent's memory off.
 
-        The files in the directory are moved out of the home. `empty`: True if there are none.
+        Reverie made the directory. Its files are moved out of the home. `empty`: True if there are none.
         """
         name = directory.name
         title = phrase("Move {name}/ out of the home", name=name)
@@ -164,12 +164,12 @@ class Fixes:
         return Fix(title, lambda: take_away(self._parts, directory))
 
     def run_writer(self) -> Fix | None:
-        """Return the fix that runs the memory writer now; None if it cannot be run here."""
+        """Return the fix that runs the memory writer now; None if this process cannot run it."""
         act = self._hooks.run_writer
         return None if act is None else Fix(phrase("Run the memory writer now"), act)
 
     def debug_logging(self) -> Fix | None:
-        """Return the fix that turns debug logging on; None if that is not possible here."""
+        """Return the fix that turns debug logging on; None if this process cannot do that."""
         act = self._hooks.set_debug
         return None if act is None else Fix(phrase("Turn on debug logging"), act)
 

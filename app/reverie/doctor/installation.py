@@ -24,9 +24,10 @@ _PACKAGED = Path("/usr/lib/reverie")
 
 
 class Installation(Struct, frozen=True):
-    """One way to install the program, such as pip or a bundle, with the command that repairs it."""
+    """How and where the running program was installed."""
 
     kind: Kind
+    """`checkout`: run from its sources; `folder`: an unpacked archive with its own Python."""
     place: Path
     """The directory of the installation."""
     next_step: str

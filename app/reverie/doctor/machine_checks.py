@@ -106,12 +106,15 @@ def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 def space_state(free: int) -> State:
-    """Return `pass`, `warn` or `fail` for `free` bytes of free disk space."""
+    """Return the state for `free` bytes of free disk space.
+
+    It is `fail` below `FULL_BYTES`, `warn` below `SCARCE_BYTES`, else `pass`.
+    """
     return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
 
 
 def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    """Judge whether the clock of this machine is slow: earlier than times that its files contain.
+    """Judge whether this machine's clock is slow, so that turns or runs are dated after the present time.
 
     A wrong clock makes every age wrong, and with it the waiting times, the retention and the order of runs.
     """

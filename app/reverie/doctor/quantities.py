@@ -12,9 +12,9 @@ _MIB = 1 << 20
 
 
 def ago(now: int, then: int) -> Phrase:
-    """Return how long before `now` the time `then` was, such as "3 minutes ago", in the largest fitting unit.
+    """Return how long ago the time `then` was at the time `now`, such as "3 minutes ago".
 
-    Both times are in UTC ms.
+    Both times are in UTC ms. The largest fitting unit is used. A later time is "3 minutes in the future".
     """
     age = now - then
     if age < -MINUTE_MS:
@@ -37,7 +37,7 @@ def _length(span: int) -> Phrase:
 
 
 def size(count: int) -> str:
-    """Return `count` bytes as text, in the unit that fits."""
+    """Return a size of `count` bytes as text, such as "1.5 MiB"."""
     if count >= 1 << 30:
         return f"{count / (1 << 30):.1f} GiB"
     return f"{count / _MIB:.1f} MiB" if count >= _MIB else f"{count:,} bytes"

@@ -78,8 +78,8 @@ def examine_self(
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
     """Return the finding of a check, with the title `holds` if the check passes and `fails` if not.
 
-    `check`: its name for scripts. `seen`: its state, evidence and fix. The finding is only printed by a
-    command, so its texts are not translated.
+    `check`: its name for scripts. `seen`: its state, its evidence, and a fix if there is one. The texts are
+    not translated, because only a command prints them.
     """
     state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
     return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)
@@ -217,6 +217,6 @@ def _homes(count: int) -> _Seen:
 
 
 def _built() -> int:
-    """Return the time at which the program was installed, in UTC ms, minus one day of tolerance."""
+    """Return the time at which the program was built or installed, minus a day of tolerance, in UTC ms."""
     # A file that also exists as such in a packaged build, where the modules are in an archive.
     return resource("prices.json").stat().st_mtime_ns // 1_000_000 - 86_400_000

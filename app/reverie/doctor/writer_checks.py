@@ -54,9 +54,9 @@ _OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"
 
 
 def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    """Judge the last runs of the memory writer that the agent itself has.
+    """Judge the last runs of the agent's own memory writer.
 
-    A run that failed leaves a trace. A run that succeeded leaves none; only the state file shows that it
+    A run that failed leaves a trace file. A run that succeeded leaves none; only the state file shows that it
     started.
     """
     runs = facts.agent_runs
@@ -90,7 +90,8 @@ def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 def needs_no_writer(facts: WorkspaceFacts) -> bool:
     """Return whether Reverie's memory writer is off and this version of the agent does not need it.
 
-    That is so if this version of the agent writes project memories itself and does not load the single file.
+    The agent does not need it if it writes project memories itself and does not load the single file per
+    project that the memory writer writes by default.
     """
     kinds = facts.kinds
     return not facts.settings.system1.enabled and kinds.project_store is True and kinds.project_file is False
@@ -295,9 +296,10 @@ def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
 
 
 def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    """Judge the content of a state file that could be read; return the first problem in the order of a run.
+    """Judge the content of a state file that could be read; return the first problem.
 
-    If there is none, the verdict describes the last run.
+    Problems are tested in the order in which a run would meet them. Without a problem, the verdict describes
+    the last run.
     """
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None

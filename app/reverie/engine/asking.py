@@ -26,7 +26,7 @@ class CallCancelled(Exception):
 
 
 class Askable:
-    """A method that can be called without waiting for its result."""
+    """Base class of a callable that can also be called without waiting for its result, with `post`."""
 
     def post(self, arguments: tuple[Any, ...], named: dict[str, Any], ended: Ended) -> Callable[[], None]:
         """Call the method and return a function that cancels the call.
@@ -46,12 +46,15 @@ def may_wait() -> bool:
 
 
 def never_wait() -> None:
-    """Forbid the current thread to wait for results of calls, for example because it draws the window."""
+    """Forbid the current thread to wait for results of calls, for example because it draws the window.
+
+    From now on, a call on this thread that would wait raises `AssertionError`; `ask` and `post` still work.
+    """
     _thread.never_waits = True
 
 
 class Request(Awaitable[T]):
-    """A call of a remote method that is sent when a job awaits it."""
+    """A call of a method that is not sent until a job (a coroutine) awaits this request."""
 
     def __init__(self, method: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         self._method: Any = method
@@ -61,9 +64,9 @@ class Request(Awaitable[T]):
     def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
         """Send the call, and return a function that cancels it.
 
-        `ended` is called once, with the result and None, or with None and the error: on another thread for a
-        remote method. A method of this process is called at once, on this thread; `ended` is then called
-        before this returns.
+        `ended` is called once, with the result and None, or with None and the error. For a remote method, it
+        is called on another thread. A method of this process is called at once, on this thread: `ended` is
+        then called before `post` returns, and cancelling has no effect.
         """
         method = self._method
         if isinstance(method, Askable):
@@ -81,7 +84,7 @@ class Request(Awaitable[T]):
 
 
 def ask(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Request[T]:
-    """Return a request that calls `method` of a remote home or service when a job awaits it.
+    """Return a request that calls `method` of a remote home or service when a job (a coroutine) awaits it.
 
     Leave out the arguments `cancel` and `check` of the method: the code that runs the job cancels the
     request.

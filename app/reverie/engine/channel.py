@@ -62,7 +62,12 @@ class Refused(Struct, frozen=True, tag=True):
 
 
 class CallMessage(Struct, frozen=True, tag=True):
-    """A request to call one method of a home, or of the engine."""
+    """A client's request to call one method of a home, or of the engine itself.
+
+    `home` and `home_id` are empty for a call to the engine itself. `arguments` are encoded, by name.
+    `environment` is for a call that starts a run: variables to set for its process, or to remove if the value
+    is None.
+    """
 
     id: int
     """The number of the call, chosen by the client; every reply repeats it."""
@@ -86,29 +91,30 @@ class CallMessage(Struct, frozen=True, tag=True):
 
 
 class Cancel(Struct, frozen=True, tag=True):
-    """The client's message that it no longer wants the result of a call."""
+    """The client's message that it no longer wants the result of the call `id`."""
 
     id: int
 
 
 class ProgressMessage(Struct, frozen=True, tag=True):
-    """One progress value of a call, encoded."""
+    """One progress value of the call `id`; `value` is encoded."""
 
     id: int
     value: bytes
 
 
 class Done(Struct, frozen=True, tag=True):
-    """The end of a call that succeeded, with its encoded result."""
+    """The end of the call `id`, which succeeded; `value` is its encoded result."""
 
     id: int
     value: bytes
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """The end of a call without a result: an error that a person can fix, a bug, or a cancelled call.
+    """The end of the call `id` without a result.
 
-    Only one of `error` and `trace` is set; neither if the call was cancelled.
+    `error` is set for an error that a person can fix, `trace` (a Python traceback) for a bug in the engine,
+    and neither if the call was cancelled.
     """
 
     id: int
@@ -125,7 +131,7 @@ Answer = ProgressMessage | Done | Failed
 class HomeEvent(Struct, frozen=True):
     """An event of one home, which the engine sends without a request.
 
-    A client may get events that do not concern what it shows, and ignores them.
+    `home`: the root of the home. A client may get events that do not concern what it shows, and ignores them.
     """
 
     home: Path
@@ -138,13 +144,14 @@ class HomeChanged(HomeEvent, frozen=True, tag=True):
 
 
 class Recorded(HomeEvent, frozen=True, tag=True):
-    """The event that changes on disk, reported earlier by `HomeChanged`, are now in the home's history."""
+    """The event that changes on disk, reported earlier by `HomeChanged`, are now in the home's history.
+
+    `pins_kept`: the number of pins and use counts that the agent had overwritten and Reverie restored; only
+    those that were not reported before are counted.
+    """
 
     pins_kept: int
-    """The number of changes of pins and use counts that the agent overwrote, if not reported before; else 0.
-
-    Reverie restores such changes.
-    """
+    """The number of pins and use counts that were restored and not reported before."""
 
 
 class Overwritten(HomeEvent, frozen=True, tag=True):
@@ -165,7 +172,8 @@ class Notice(HomeEvent, frozen=True, tag=True):
 class IndexChanged(HomeEvent, frozen=True, tag=True):
     """The event that an update of a home's search index has started, progressed or ended.
 
-    The engine sends it to every client.
+    `files_read`: the number of files that the update has read so far. `is_ready`: True if the update has
+    ended, even if it failed. The engine sends this event to every client.
     """
 
     files_read: int
@@ -200,8 +208,8 @@ _MERGED: Mapping[type[HomeEvent], Callable[[Any, Any], HomeEvent]] = {
 def merged(event: Event, later: Event) -> Event:
     """Merge two events of the same kind and home that wait to be sent, and return the merged event.
 
-    `event` is the older one. The engine does this for a client that reads more slowly than events occur. For
-    the kinds without a rule in `_MERGED`, `later` replaces `event`.
+    `event` is the older one. The engine merges events for a client that reads more slowly than they occur.
+    For the kinds without a rule in `_MERGED`, the result is `later`.
     """
     rule = _MERGED.get(type(event))
     return later if rule is None else cast(Event, rule(event, later))
@@ -211,11 +219,11 @@ FromEngine = WelcomeMessage | Refused | Answer | Event
 
 
 class Channel:
-    """One connection between an engine and a client: messages in frames over a pair of streams.
+    """One connection between an engine and a client, which carries messages over a pair of streams.
 
-    `incoming` is the union of the message types that may be received. The arguments `shut` and `close` are
-    called by the methods of the same names: `shut` ends the connection, so that waiting calls at both ends
-    fail, and any thread may call it; `close` then closes the streams.
+    `incoming`: the union of the message types that may be received. `shut`, `close`: functions that the
+    methods of the same names call. `shut` ends the connection, so that waiting calls at both ends fail, and
+    may be called on any thread; `close` then closes the streams.
     """
 
     def __init__(
@@ -268,13 +276,13 @@ class Channel:
     def shut(self) -> None:
         """Make `receive` and `send` fail from now on, at both ends.
 
-        Any thread; repeated calls are harmless.
+        May be called on any thread, and more than once.
         """
         with contextlib.suppress(OSError, ValueError):  # it is closed already
             self._shut()
 
     def close(self) -> None:
-        """Close the streams. Must be called on the thread that receives."""
+        """End the connection and close its streams. Must be called on the thread that calls `receive`."""
         self.shut()
         with contextlib.suppress(OSError, ValueError):  # unsent data is discarded
             self._close()

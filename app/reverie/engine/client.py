@@ -93,16 +93,17 @@ class EngineClient:
     """One connection to an engine, opened on first use.
 
     `connect` opens a channel, or raises `UserError`. `on_event` is called with each event. If `on_again` is
-    given, a lost connection is restored at once, and then `on_again` is called, so that views can be read
-    again. `on_event` and `on_again` must not block.
+    given, a lost connection is opened again without waiting for the next call; then `on_again` is called, so
+    that views can be read again. `on_event` and `on_again` must not block.
 
-    `environment` returns the environment variables for runs, in place of the engine's own.
+    `environment` returns environment variables that are sent with each call that starts a run, to be used in
+    place of the engine's own.
 
     `explain` and `on_lost` are for an engine on another machine. `explain` returns the error to raise when
     that engine cannot be reached. Its argument is the failure of the first messages of a connection (`Hello`
-    and its reply), or None if the connection was lost later. A lost connection to such an engine is retried
-    until it is restored, which may take long; until then, calls fail with the error of `explain`. `on_lost`
-    is called with that error once per loss.
+    and its reply), or None if the connection was lost later. Such an engine is tried again until it responds,
+    which may take long; until then, calls fail with the error of `explain`. `on_lost` is called with that
+    error once per loss.
     """
 
     def __init__(
@@ -169,8 +170,9 @@ class EngineClient:
     def _begin(self, call: RemoteCall, *, may_connect: bool = True) -> bool:
         """Give a new call its id and send it; open a connection if necessary.
 
-        Returns False, and sends nothing, only if there is no connection and `may_connect` is False. A call
-        with an id is certain to get an end, even if the connection is lost.
+        Returns False, and sends nothing, only if there is no connection and `may_connect` is False. If True
+        is returned, the call certainly gets an end: its result, or an error if the engine cannot be reached
+        or is lost.
         """
         try:
             if may_connect and self._is_lost:
@@ -351,7 +353,7 @@ class EngineClient:
 
 
 class RemoteCall:
-    """One call in progress, as a future: any number of progress messages, then one end."""
+    """One call in progress, as a future: it gets any number of progress messages, then one end."""
 
     def __init__(
         self, client: EngineClient, message: CallMessage, accept: Callable[[Answer], None] | None
@@ -396,7 +398,8 @@ class RemoteCall:
         """Wait for the end of the call; return the encoded result.
 
         Raises the error of the call. `report` is called with each encoded progress value. `check`, if given,
-        is called several times a second. Either may raise, which cancels the call.
+        is called several times a second. If `report` or `check` raises, the call is cancelled and the
+        exception is passed on.
         """
         try:
             while True:
@@ -426,9 +429,9 @@ class RemoteService(Askable):
     service or method below the home or the engine, "" for the home or the engine itself.
 
     Reading an attribute returns the proxy of that service or method, or the value if it is a property.
-    Calling the proxy of a method waits for the result; `ask` makes a `Request` from it. `interface` is the
-    class that declares the methods; `rest` loads the class with the methods that `interface` does not
-    declare.
+    Calling the proxy of a method waits for the result; `ask` makes a `Request` from the proxy instead.
+    `interface` is the class that declares the methods; `rest` loads the class with the methods that
+    `interface` does not declare.
     """
 
     def __init__(
@@ -468,7 +471,10 @@ class RemoteService(Askable):
         return self._rest()
 
     def _method(self) -> Method:
-        """Return the signature of the method `name`. Raises `AttributeError` if it is not offered."""
+        """Return the signature of the method with this proxy's name.
+
+        Raises `AttributeError` if the engine does not offer the method.
+        """
         method = method_of(self._owner(), self._name)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {self._name}")

@@ -42,7 +42,7 @@ class WireError(Exception):
 
 
 def encode(value: Any) -> bytes:
-    """Encode a value. Raises `WireError` if it cannot be sent."""
+    """Return `value` encoded as MessagePack. Raises `WireError` if it cannot be sent."""
     try:
         try:
             return msgspec.msgpack.encode(value, enc_hook=_outgoing)
@@ -55,7 +55,10 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes, hint: Any) -> Any:
-    """Decode a value of the type `hint`. Raises `WireError` if the data is not such a value."""
+    """Return the value of the type `hint` that `data` encodes as MessagePack.
+
+    Raises `WireError` if `data` does not encode such a value.
+    """
     try:
         try:
             return _decoder(hint).decode(data)
@@ -73,7 +76,10 @@ def _decoder(hint: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 def _outgoing(value: Any) -> Any:
-    """Translate a value that msgspec cannot encode. Raises `TypeError` if it cannot be sent at all."""
+    """Return a value that msgspec can encode, in place of `value`, which it cannot.
+
+    Raises `TypeError` if `value` cannot be sent at all.
+    """
     if isinstance(value, Path):
         return os.fsencode(value)
     if isinstance(value, Phrase):
@@ -130,9 +136,9 @@ def _with_broken_text(value: Any) -> Any:
 
 
 def _phrase(text: str) -> list[Any]:
-    """Return the parts of a phrase, from which `_phrase_from` creates it.
+    """Return the parts of a phrase, from which `_phrase_from` creates it again.
 
-    They are the template, its values, and the number and singular form of a plural.
+    They are the template, its values, and for a plural the number and the singular form.
     """
     made = plain(text)
     values = [
@@ -154,7 +160,7 @@ def _phrase_from(value: Any) -> Phrase:
 
 
 def _error(error: UserError) -> list[Any]:
-    """Return the parts of an error, from which `_error_from` creates it.
+    """Return the parts of an error, from which `_error_from` creates it again.
 
     They are the names of its classes (most specific first), its texts, and the values of the fields of its
     class.

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 class Examination(Struct, frozen=True):
-    """The results of every check of one context."""
+    """The results of every check of one context (a home, with the workspace or project in it).
+
+    `probe`: the steps of a test that sent a real request to the model; None if no test was made.
+    """
 
     findings: tuple[FindingView, ...]
     """In the order in which a run checks its conditions."""
@@ -38,7 +41,7 @@ class Examination(Struct, frozen=True):
 class HomeDoctor:
     """The service of one home that checks why runs do not start, and applies fixes.
 
-    In `examine` and `fix`, `log_level` is the level of the client's log, in words (`files.log_file`).
+    `log_level`, an argument of its methods, is the level of the client's log in words, such as "info".
     """
 
     def __init__(self, parts: HomeContainer, watch_state: Callable[[], WatchState | None]) -> None:
@@ -53,10 +56,11 @@ class HomeDoctor:
         with_probe: bool = False,
         check: Callable[[], None] = no_check,
     ) -> Examination:
-        """Run every check of a context; return the results.
+        """Run every check of a context (a home, with the workspace or project in it); return the results.
 
-        `log_level`: the level of the log, which one of the checks reports. `with_probe`: send a real request
-        to the model. `check` is called only right before this request, and may raise to stop.
+        `log_level`: the level of the client's log, such as "info", which one of the checks reports.
+        `with_probe`: send a real request to the model. `check` is called only right before this request, and
+        may raise to stop.
         """
         hooks = self._hooks(context, log_level)
         probed: list[tuple[ProbeFacts, ...]] = []
@@ -80,9 +84,9 @@ class HomeDoctor:
     ) -> bool:
         """Apply the fix of the finding `shown`; return False if the checks no longer offer this fix.
 
-        `log_level`: the level of the client's log. `probe`: the steps of the earlier test of the model on
-        which the finding may be based; None if there was no test. The fix of the log level changes only the
-        level of the engine; the client changes its own.
+        `log_level`: the level of the client's log, such as "info". `probe`: the steps of the earlier test of
+        the model on which the finding may be based; None if there was no test. The fix of the log level
+        changes only the level of the engine; the client changes its own.
         """
         hooks = replace(self._hooks(context, log_level), probe=lambda _model: probe or ())
         for finding in self._findings(context, hooks, with_probe=probe is not None):

@@ -69,8 +69,7 @@ _LARGE = 2_000
 class HomeWatch:
     """The watcher of one home, the recorder of its history, and the clients that get its changes.
 
-    The recorder adds the changes that the watcher reports to the history; the search index `index` is updated
-    with them too.
+    Each change that the watcher reports is also added to the history, and to the search index `index`.
     """
 
     def __init__(self, workbench: Workbench, index: EngineSearch) -> None:
@@ -196,7 +195,10 @@ class HomeEngine(Workbench, HomeCalls):
             client.homes.add(self)
 
     def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
-        """Return the data that the footer shows about a context (`HomeCalls.status`)."""
+        """Return the data that the footer of a window shows: consolidations, harvests and problems.
+
+        In the running consolidation, `ours` is True only if the calling client started it.
+        """
         view = super().status(context)
         if view.running is None or not self._is_for_another(view.running.owner.pid, client):
             return view
@@ -206,7 +208,10 @@ class HomeEngine(Workbench, HomeCalls):
         return self._workers is not None and self._workers.is_for_another(pid, client)
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
-        """Send changes of the home to the client from now on; for `context` see `HomeCalls.watch_for`."""
+        """Send changes of the home to the client from now on; return the state of the watcher.
+
+        `context` is the context that the client shows; None if it shows none.
+        """
         if self._workers is not None and context is not None:
             self._workers.warm_up()  # a client that shows memories may well start a run
         return self._watch.add(client, context)
@@ -216,11 +221,14 @@ class HomeEngine(Workbench, HomeCalls):
         return self._watch.state()
 
     def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
-        """Run the background services for the client, or pause them if `paused` (`HomeCalls.host`)."""
+        """Run the background services for the client if the settings enable them; return their state.
+
+        `paused`: pause the services instead, for all clients. See `HomeCalls.host`.
+        """
         return self._hosting.ask(client, paused=paused)
 
     def stop_hosting(self, *, client: ClientConnection = NOBODY) -> None:
-        """Withdraw the client's request for the background services (`HomeCalls.stop_hosting`)."""
+        """Withdraw the client's request for the background services; they stop with the last request."""
         self._hosting.forget(client)
 
     def follow_settings(self) -> None:
@@ -237,17 +245,20 @@ class HomeEngine(Workbench, HomeCalls):
         """Run the background services until `cancel` is set, even those that the settings do not enable.
 
         `progress` gets each new state. `purpose` is stored in the lease of the home, to tell other processes
-        which program runs the services. This call runs in a process of its own, with the caller's keys.
-        Windows do not call it: they share one host (see `host`).
+        which program runs the services. This call runs in a process of its own, with the model keys of the
+        caller's environment. Windows do not call it: they share one host (see `host`).
         """
         Host(self.parts, purpose=purpose).run(progress, cancel)
 
     def rescan(self, reason: str) -> None:
-        """Compare all watched files with the disk (`HomeCalls.rescan`). `reason` is for the log."""
+        """Compare all watched files with the disk, because events may have been missed.
+
+        `reason` is for the log.
+        """
         self._watch.rescan(reason)
 
     def start_history(self) -> None:
-        """Bring the history of the home up to date (`Workbench.start_history`).
+        """Bring the history of the home up to date with its files (`Workbench.start_history`).
 
         If the history is new or the home is large, a separate process does this, because in this process it
         would block the views for seconds.
@@ -277,9 +288,10 @@ class HomeEngine(Workbench, HomeCalls):
             raise CallStopped from None
 
     def names(self, context: ScopeContext) -> MemoryView:
-        """Return the three trees of memories of a context, made without opening a file (`HomeCalls.names`).
+        """Return the three trees of memories of a context, made without opening a file.
 
-        There is one tree for each scope: the global, the project's and the workspace's memories.
+        There is one tree for each scope: the global, the project's and the workspace's memories. They have no
+        descriptions or usage.
         """
         return self.view(context, names_only=True)
 
@@ -295,7 +307,9 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> HomeUpdate:
         """Return the parts of a context's views that `changes` affect; all of them if `changes` is None.
 
-        For the other arguments see `HomeCalls.refresh`.
+        `known`: the serial of the trees of memories that the client already has; if they are the latest, only
+        the differences are sent. `everything`: read all parts again from disk. `marks`: include the trees
+        even if no change affects them, because the marks of unseen memories may have changed.
         """
         touched = None if changes is None else self.relevant(context, changes)
         every = everything or touched is None
@@ -344,7 +358,8 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> LintResult:
         """Return the problems that `lint` finds in the memories of a context.
 
-        For the arguments see `HomeCalls.findings`.
+        It checks the trees that were last sent to the client. `dirty`: the paths that have changed since the
+        last check; only these files are read again. `check` may raise to stop.
         """
         with self._checking:
             return self.lint.look(
@@ -384,7 +399,10 @@ class HomeEngine(Workbench, HomeCalls):
     def loaded(
         self, context: ScopeContext, *, client: ClientConnection = NOBODY
     ) -> Mapping[str, LoadState] | None:
-        """Return how much of each memory the agent would load if it started now (`HomeCalls.loaded`)."""
+        """Return how much of each memory the agent would load if it started now, by memory path.
+
+        None if that is unknown for this agent.
+        """
         from reverie.context.recipes import AGENTS, loaded  # late, as above
 
         if self.parts.home.kind not in AGENTS:
@@ -422,7 +440,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._gathered
 
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
-        """Release the resources that this home holds for the client (`HomeCalls.forget_client`)."""
+        """Release the resources that this home holds for the client, which has left or closed the home."""
         if client is not NOBODY:
             client.homes.discard(self)
         self._hosting.forget(client)
@@ -439,7 +457,7 @@ class ProfileEngine:
 
     `on_idle` is called when the last client has left. `workers` carry out runs in separate processes; None:
     this process carries them out. `is_worker`: this process is such a worker; before its run, it sets the
-    environment variables that come with the call.
+    environment variables that come with the call, as far as the settings name them.
     """
 
     def __init__(
@@ -485,7 +503,7 @@ class ProfileEngine:
     def leave(self, client: ClientConnection) -> None:
         """Remove a client that has left.
 
-        Releases everything that its homes, the search and the log hold for it.
+        Releases everything that is held for it: its homes, its last search and its request for the debug log.
         """
         try:
             # All at the same time, because the services of a home may take a while to end.
@@ -616,19 +634,25 @@ class EngineServices(EngineCalls):
         return load_settings(self._engine.profile.settings_file)[0]
 
     def open(self, path: Path, *, client: ClientConnection = NOBODY) -> Opened:
-        """Open the home at `path` and keep it open for the client (`EngineCalls.open`)."""
+        """Open the home at `path` for the client; return its contents, capabilities and facts.
+
+        The home stays open until the client leaves it.
+        """
         home = self._engine.open(path)
         home.keep_for(client)
         info = home.contents()
         return Opened(info, home.parts.home.caps, home.facts, home.recent_workspace(info))
 
     def forget_settings(self) -> None:
-        """Make every open home read the settings again (`EngineCalls.forget_settings`)."""
+        """Make every open home read the settings of the profile again."""
         for home in self._engine.open_homes():
             home.follow_settings()
 
     def set_debug(self, on: bool, *, client: ClientConnection = NOBODY) -> None:
-        """Turn the debug log on or off for the client (`EngineCalls.set_debug`)."""
+        """Turn the debug log of the engine on or off for the client.
+
+        The log is on while any connected client has turned it on.
+        """
         with self._lock:
             before = bool(self._debugging)
             (self._debugging.add if on and not has_left(client) else self._debugging.discard)(client)
@@ -636,20 +660,20 @@ class EngineServices(EngineCalls):
                 set_debug(bool(self._debugging) or wanted_level(os.environ) == logging.DEBUG)
 
     def find_homes(self) -> DiscoveredHomes:
-        """Return the agents' homes of this user (`EngineCalls.find_homes`)."""
+        """Return the agents' homes of this user, together with the places that could not be searched."""
         return look_for_homes()
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return the agents' homes in the projects that the homes in `found` list.
+        """Return the stores (agents' homes inside projects) in the projects that the homes in `found` list.
 
-        See `EngineCalls.find_stores`.
+        The result does not repeat the homes in `found`.
         """
         return look_for_stores(found, self._engine.profile)
 
     def adopt(self, path: Path, known_id: str, *, client: ClientConnection = NOBODY) -> Opened:
-        """Open the home at `path` as the known home `known_id`, which was moved there.
+        """Open the home at `path` as the known home `known_id`, because that home was moved there.
 
-        See `EngineCalls.adopt`.
+        The home keeps its history. Returns the same as `open`.
         """
         adopt_home(path, known_id, self._engine.profile, self._engine.clock)
         return self.open(path, client=client)
@@ -664,7 +688,12 @@ class EngineServices(EngineCalls):
         cancel: threading.Event,
         client: ClientConnection = NOBODY,
     ) -> SearchAnswer:
-        """Search for `text` in the open homes with these ids; see `EngineCalls.search`."""
+        """Search for `text` in the open homes with the ids `homes`; return the hits, best first.
+
+        `place`: the place whose notes come first among equally good ones; None: no place comes first.
+        `progress` gets the intermediate results of a search for a pattern. Raises `CallStopped` once `cancel`
+        is set.
+        """
         # By id: if a home was moved, the one at its latest path is searched.
         opened = {home.home_id: home.parts for home in self._engine.open_homes() if home.home_id in homes}
         try:

@@ -53,9 +53,9 @@ class HomeHost:
         self._status = HostStatus("stopped")
 
     def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
-        """Request the background services for this client, or a pause of them if `paused`.
+        """Request the background services for this client, or pause them if `paused`; return their state.
 
-        Returns the state as this client sees it (`_seen_by`).
+        It is the state as this client sees it (`_seen_by`).
         """
         with self._lock:
             # `forget` was already called for a client that has left.

@@ -47,7 +47,12 @@ if TYPE_CHECKING:
 
 
 class HomeUpdate(Struct, frozen=True):
-    """The parts of one context's views that have changed, sent to a client that shows this context."""
+    """The parts of one context's views that have changed, sent to a client that shows this context.
+
+    `info`, `trees` and `status` (the data of the footer) are None if they have not changed. `touched`: which
+    views the changes affect; None if the client requested all parts. `watch`: the state of the watcher; None
+    if the home is not watched.
+    """
 
     info: HomeInfo | None
     """The home with its projects and workspaces; None if they have not changed."""
@@ -126,8 +131,9 @@ class HomeCalls(HomeServices):
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """Read the titles of up to `most` workspaces that are not known yet; see `Workbench.learn_titles`.
 
-        The workspaces of the project at `project_path` come first; None: none comes first. Returns two items:
-        whether any title was read, and the new contents of the home if the titles changed them, else None.
+        The workspaces of the project at `project_path` come first; None: no project comes first. Returns two
+        items: whether any title was read, and the new contents of the home if the titles changed them, else
+        None.
         """
 
     def host(self, paused: bool) -> HostStatus:
@@ -185,16 +191,20 @@ class HomeCalls(HomeServices):
         """
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Write a memory, provided that its file still has the hash `expected_sha256`; see `Workbench.save`.
+        """Write a memory, provided that its file still has the hash `expected_sha256`; return its new text.
 
-        None as the hash means that the file must not exist.
+        None as the hash means that the file must not exist. Raises `Conflict` if the file has another
+        content.
         """
 
     def templates(self) -> tuple[Template, ...]:
         """Return the templates for new memories; see `Workbench.templates`."""
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """Create a memory from the text of a template and a description; see `Workbench.create`."""
+        """Create the memory at the memory path `path` from the text of a template; return its text.
+
+        The description is added unless it is empty. Raises `Conflict` if the file exists already.
+        """
 
     def add_note(self, context: ScopeContext, text: str) -> str:
         """Write a note that the agent will read, and return its memory path; see `Workbench.add_note`."""
@@ -227,7 +237,7 @@ class HomeCalls(HomeServices):
         """
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """Undo a run as `revert` does; return an `Undo` that makes the changes of the run again.
+        """Undo a run as `revert` does; return an `Undo` with which `undo` makes its changes again.
 
         `part`: the files and hunks to undo; None: the whole run. `context`: the context that a window shows
         after the `Undo` was used.

@@ -31,7 +31,13 @@ LOCAL = ("progress", "cancel", "check", "client")
 
 
 class Method(Struct, frozen=True):
-    """The signature of one method, as both ends of a connection use it."""
+    """The signature of one method, as both ends of a connection use it.
+
+    `arguments`: the Struct of the arguments that are sent. `local`: the parameters that are not sent, such as
+    `cancel`. `order`: the names of all parameters in the order of their declaration. `result`, `progress`:
+    the type hints of the result and of the progress values; `progress` is None if the method reports no
+    progress.
+    """
 
     name: str
     arguments: type[Struct]
@@ -49,7 +55,8 @@ class Method(Struct, frozen=True):
     def named(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         """Return all arguments of a call by name, including the local ones, which are not sent.
 
-        `arguments`, `named`: the positional and the named arguments.
+        `arguments`, `named`: the positional and the named arguments. Raises `TypeError` if there are too many
+        positional ones.
         """
         if len(arguments) > len(self.order):
             raise TypeError(f"{self.name} takes {len(self.order)} arguments")

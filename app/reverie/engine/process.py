@@ -109,11 +109,11 @@ def serve(
 
 
 def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
-    """Run `serve` in a new process that is detached from this one.
+    """Run `serve` in a new process that is detached from this one; return the exit code.
 
-    In this process, returns the exit code once clients can connect (0), or once the engine has failed (1).
-    For the arguments see `serve`. The process is detached so that the engine continues for other clients
-    after this process has ended, and so that this process need not reap the process of the engine.
+    In this process, it returns 0 once clients can connect, or 1 if the engine could not be started. For the
+    arguments see `serve`. The process is detached so that the engine continues for other clients after this
+    process has ended, and so that this process need not reap it.
     """
     answer, telling = os.pipe()
     if os.fork():
@@ -312,7 +312,8 @@ def main(arguments: list[str]) -> int:
     """Run `reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, and return the exit code.
 
     Reverie starts its own engines and workers with this command. The first four arguments are the folders of
-    the profile.
+    the profile. `--stdio`: serve one client over standard input and output. `--worker`: carry out runs for
+    the engine that started this process. Without an option, start a detached engine that listens on a socket.
     """
     profile = Profile(*map(Path, arguments[:4]))
     threading.excepthook = _log_dead_thread

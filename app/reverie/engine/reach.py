@@ -105,9 +105,9 @@ def socket_places(profile: Profile) -> list[Path]:
 
 
 def make_ours(path: Path) -> None:
-    """Create the folder that will hold the socket `path`, or check that it is this user's and no link.
+    """Create the folder that will hold the socket `path`, as a private folder of this user.
 
-    Raises `UserError` if it cannot be used.
+    Raises `UserError` if the folder cannot be created, belongs to another user or is a symbolic link.
     """
     if is_link(path.parent):
         raise Unavailable(f"{path.parent} is a symbolic link, and its target could change at any time.")

@@ -68,7 +68,11 @@ class RemoteMachine:
         self._not_before = 0.0
 
     def connect(self) -> Channel:
-        """Start an engine on the machine; return a channel to it. Raises `Unavailable`."""
+        """Start an engine on the machine; return a channel to it.
+
+        Raises `Unavailable`, also without an attempt in the minute after a failure that only a person can
+        fix.
+        """
         if self._last is not None and time.monotonic() < self._not_before:
             raise _again(self._last)
         try:
@@ -90,7 +94,10 @@ class RemoteMachine:
         return process_channel(process, SSH_END_S, logging.INFO)
 
     def hurry(self) -> None:
-        """Allow the next attempt without a pause, because a person has requested it."""
+        """Let the next `connect` make an attempt at once, because a person has requested it.
+
+        Otherwise, no attempt is made in the minute after a failure that only a person can fix.
+        """
         self._not_before = 0.0
 
     def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:

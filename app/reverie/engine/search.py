@@ -87,11 +87,12 @@ class EngineSearch:
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
     ) -> SearchAnswer:
-        """Search the homes; for the arguments and the result see `SearchService.search`.
+        """Search `homes` for `text`; return the answer, best hits first (see `SearchService.search`).
 
-        If the index of a home is not up to date, an update of the index starts right after the search; if the
-        client then repeats the same search, no other update is started. `stop` returns True once the result
-        is no longer wanted; then `SearchStopped` is raised.
+        `place`: the place whose notes come first among equally good ones; None: no place comes first.
+        `report` gets the hits so far. `stop` returns True once the result is no longer wanted; then
+        `SearchStopped` is raised. If the index of a home is not up to date, an update starts right after the
+        search, unless the client repeats the search for the same text.
         """
         for parts in homes:
             if not self._service.has(parts):

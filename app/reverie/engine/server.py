@@ -56,7 +56,7 @@ class Nonsense(Exception):
 
 
 class CallStopped(Exception):
-    """Raised inside a call to end it, because the caller no longer wants its result."""
+    """Raised inside a call in order to end it, because the caller no longer wants its result."""
 
 
 class CallControl:
@@ -324,7 +324,7 @@ For a call through a connection, that connection is passed instead.
 def has_left(client: ClientConnection) -> bool:
     """Return whether the client has left, so that nothing may be stored for it.
 
-    A call that stores something for its client checks this afterwards, because the client may have left after
-    the call began.
+    A call that stores something for its client checks this after storing, because the client may have left
+    meanwhile.
     """
     return client is not NOBODY and client.is_gone

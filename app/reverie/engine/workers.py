@@ -103,7 +103,8 @@ class Workers:
 
         `control` has the call, reports its progress and can stop it. `home`: the home of the run, needed to
         recover the run if its process dies; None if the run changes nothing that would have to be recovered.
-        `aside`: give the process the lowest priority.
+        `aside`: give the process the lowest priority. Raises the run's own `UserError`, `CallStopped` if the
+        run was stopped, and `RunEnded` if its process ended before the run did.
         """
         worker = self._taken(control.client)
         if aside and hasattr(os, "setpriority"):
@@ -215,7 +216,7 @@ class _RunProcess(ChildProcess):
 
 
 def _ended(title: str, home: RunDependencies | None) -> RunEnded:
-    """Recover the run of a process that has ended; return the error for the caller of the run.
+    """Recover the run of a process that has ended; return the error to raise for the run.
 
     `title` is the title of that error. `home`: the home of the run; None if the run changes nothing that
     would have to be recovered.

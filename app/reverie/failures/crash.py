@@ -66,7 +66,7 @@ def scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
     """Return the record of a crash without private parts; never raises.
 
     `raw`: a record, or the data collected at the crash, with `stack` as text or as a list of lines. `places`:
-    the paths and names to be removed.
+    the paths and names to be removed. If anything fails, returns the record `minimal()`, which has no facts.
     """
     try:
         return _scrubbed(raw, places)
@@ -75,7 +75,7 @@ def scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
 
 
 def minimal() -> dict[str, Any]:
-    """Return the record of a crash from which private parts could not be removed: it has no facts."""
+    """Return the record without facts, for a crash from which private parts could not be removed."""
     return {"error_class": "ScrubError", "redactions_count": 0, "rules_version": RULES_VERSION}
 
 
@@ -109,16 +109,19 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
 
 
 def error_class_of(value: object) -> str:
-    """Return the first word of a text, without characters that do not occur in names of errors.
+    """Return the first word of the text `value`, without characters that do not occur in names of errors.
 
-    The result is "UnknownError" if there is no word.
+    The result is "UnknownError" if `value` is no text or has no word.
     """
     words = value.split(maxsplit=1) if isinstance(value, str) else []
     return _NOT_IN_ERROR_CLASS.sub("", words[0])[:_ERROR_CLASS_CHARS] if words else "UnknownError"
 
 
 def phase_of(value: object) -> str | None:
-    """Return `value` in its stored form if it is a phase of loki-mode; otherwise None."""
+    """Return `value` in its stored form if it names a phase of loki-mode, such as `act`; otherwise None.
+
+    The stored form is in upper case (`ACT`), except for `iteration`.
+    """
     if not isinstance(value, str):
         return None
     word = value.strip()
@@ -126,9 +129,9 @@ def phase_of(value: object) -> str | None:
 
 
 def exit_code_of(value: object) -> int | None:
-    """Return an exit code as a whole number, as loki-mode does; None for anything else, such as a boolean.
+    """Return an exit code as an integer; None if `value` is neither a number nor a text with an integer.
 
-    A text is accepted, because shells pass one, and so is a fraction, which is truncated.
+    As in loki-mode, a fraction is truncated, and a boolean is not accepted.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -144,8 +147,9 @@ def exit_code_of(value: object) -> int | None:
 def friction_of(value: object, *, stored: bool) -> str | None:
     """Return `value` if it is a kind of friction (loki-mode's word for an obstacle); otherwise None.
 
-    Known kinds are accepted, such as `retry_loop`. `stored`: whether the record was scrubbed before; if so,
-    an unknown kind (of a later version) is accepted too if it consists of plain words.
+    Known kinds are accepted, such as `retry_loop`. `stored`: whether `value` comes from a stored record,
+    which was redacted before; if so, an unknown kind (of a later version) is accepted if it consists of plain
+    words.
     """
     if not isinstance(value, str):
         return None
@@ -153,9 +157,9 @@ def friction_of(value: object, *, stored: bool) -> str | None:
 
 
 def signature_of(stack: str) -> list[str]:
-    """Return the names of the first `FRAMES` functions in the text of a stack, in any language.
+    """Return the names of the first `FRAMES` functions in the text of a stack.
 
-    Other lines are ignored.
+    Lines in the formats of Python, JavaScript and native code are recognised; other lines are ignored.
     """
     found: list[str] = []
     for line in stack.splitlines():

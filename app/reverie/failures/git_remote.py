@@ -23,9 +23,8 @@ _SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
 def remote_of(project: Path) -> str:
     """Return the address of the remote `origin` of the repository at `project`, or of its first remote.
 
-    Empty if there is none.
-
-    Only `.git/config` is read, without git. Never raises; an unreadable file counts as having no remotes.
+    Empty if there is no remote. Only the file `config` of the repository is read, without git. Never raises;
+    an unreadable file counts as having no remotes.
     """
     config = _git_directory(project) / "config"
     try:
@@ -43,9 +42,9 @@ def remote_of(project: Path) -> str:
 
 
 def normalised(remote: str) -> str:
-    """Return `host/path` of a remote, the host in lower case; empty if `remote` has none.
+    """Return the address of a remote as `host/path`, without scheme, user, port and `.git`.
 
-    Scheme, user, port and `.git` are removed.
+    The host is in lower case. An address without a host, such as a path, is returned without `.git`.
     """
     match = _SCHEME.match(remote) or _SHORT.match(remote)
     if match is None:
@@ -55,10 +54,10 @@ def normalised(remote: str) -> str:
 
 
 def project_id_hash(remote: str) -> str:
-    """Return the project id for crash records: the SHA-256 of the remote in loki-mode's notation.
+    """Return the id of a project for crash records: the SHA-256 of its `remote` as loki-mode writes it.
 
-    Without a remote, `no-remote` is hashed. Unlike `normalised`, this notation includes user and port of an
-    address with a scheme.
+    `remote`: the address of the remote; if it is empty, `no-remote` is hashed. Unlike `normalised`, loki-mode
+    keeps user and port of an address with a scheme.
     """
     return hashlib.sha256((_spelt(remote) or "no-remote").encode("utf-8", "replace")).hexdigest()
 
@@ -75,7 +74,7 @@ def _spelt(remote: str) -> str:
 def names_of(remote: str) -> tuple[str, ...]:
     """Return the names that may identify the repository at the address `remote`.
 
-    These are its path (`owner/name`) and each part of the path.
+    These are its path (`owner/name`) and each part of the path; empty if the address has no path.
     """
     path = [part for part in normalised(remote).split("/")[1:] if part]
     if not path:

@@ -50,7 +50,8 @@ _PREFIX = "task-"
 class AsInjected(Struct, frozen=True):
     """The block of text with lessons that loki-mode itself would put into the prompt.
 
-    `difference`: one sentence with the file and the cause if the block differs from Reverie's; else empty.
+    `difference`: one sentence with the file and the cause if `block` differs from the block that Reverie
+    computes; else empty.
     """
 
     block: str
@@ -58,7 +59,10 @@ class AsInjected(Struct, frozen=True):
 
 
 class _Closed(Exception):
-    """Raised if loki-mode would stop with an error because of a file, and so inject nothing more."""
+    """Raised if loki-mode would stop with an error because of the file `path`, and so add nothing more.
+
+    `cause`: the rest of a sentence that begins with the name of the file.
+    """
 
     def __init__(self, path: Path, cause: str) -> None:
         super().__init__(path, cause)
@@ -69,15 +73,15 @@ class _Closed(Exception):
 def as_injected(
     memory: Path, *, now_ms: int, goal: str, phase: str, prior_lines: Sequence[str], ours: str
 ) -> AsInjected:
-    """Return the block exactly as loki-mode would inject it, and the difference from Reverie's.
+    """Return the block of lessons as loki-mode would add it to the prompt, and why it differs from `ours`.
 
-    Reverie only leaves out files that it cannot read; loki-mode often stops completely. Without `index.json`
-    it reads nothing, one malformed episode ends the block, some listed names are not found again, and times
-    are compared as texts. This function does the same, step by step, and names the first file that makes a
-    difference (formats/loki.md sections 11 and 17.1).
+    `ours`: the block that Reverie computes. Reverie only leaves out files that it cannot read. loki-mode is
+    stricter: without `index.json`, it adds nothing; one malformed episode makes it add no lessons; it leaves
+    out an episode whose file name it cannot derive again; and it compares times as text. The difference names
+    the first file that matters (formats/loki.md sections 11 and 17.1).
 
-    `memory`: the memory root, which need not exist; `goal`, `phase`: the subject of the next iteration;
-    `prior_lines`: the lines of the anti-patterns; `ours`: Reverie's own block.
+    `memory`: the directory of the memories, which need not exist; `now_ms`: the present time (UTC); `goal`,
+    `phase`: the subject of the next iteration; `prior_lines`: the lines of the anti-patterns.
     """
     if not is_file(memory / "index.json"):
         why = "loki-mode adds no lessons until memory/index.json exists."
@@ -114,11 +118,11 @@ def _compared(
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
-    """Return the episodes below `memory` that loki-mode's retrieval would find for `goal` and `phase`.
+    """Return the episodes below `memory` that loki-mode's search would find for `goal` and `phase`.
 
-    They matter because the retrieval rewrites the time of their last use. It runs before the lessons are
-    collected, and if it fails, nothing is injected; in that case this function raises `_Closed`. If `goal`
-    and `phase` are empty, which never happens in loki-mode, no episode is found, but all are checked.
+    They matter because the search changes the time of their last use. It runs before the lessons are
+    collected, and if it fails, loki-mode adds nothing; then this function raises `_Closed`. If `goal` and
+    `phase` are empty, which never happens in loki-mode, no episode is found, but all are checked.
     """
     query = " ".join(part for part in (goal, f"phase: {phase}" if phase else "") if part)
     words = query.lower().split()
@@ -158,10 +162,10 @@ _PATTERN_TEXTS = ("pattern", "category", "correct_approach")
 
 
 def _require_patterns(memory: Path, words: Sequence[str]) -> None:
-    """Raise `_Closed` if loki-mode's retrieval for the query `words` would fail because of a pattern.
+    """Raise `_Closed` if loki-mode's search for `words` would fail because of a pattern.
 
-    The retrieval multiplies its score by `importance` and `confidence` if the query finds the pattern, and
-    else only by `confidence`; it fails if such a value is not a number.
+    The search computes a score from `importance` and `confidence` of a pattern that contains a word, and else
+    only from `confidence`; it fails if such a value is not a number.
     """
     data = _loaded(memory / _PATTERNS)
     listed = data.get("patterns") if isinstance(data, dict) else None
@@ -198,8 +202,8 @@ def _lessons(
 ) -> list[tuple[str, Any, Any]]:
     """Return (time as text, type, message) of each error, sorted by that text, newest first.
 
-    `retrieved`: the episodes that loki-mode's retrieval finds. `left_out` gets the path of each episode that
-    loki-mode would leave out, with the cause.
+    `retrieved`: the episodes that loki-mode's search finds. The path of each episode that loki-mode would
+    leave out is added to `left_out`, with the cause. Raises `_Closed` if loki-mode would stop at an episode.
     """
     found: list[tuple[str, Any, Any]] = []
     now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
@@ -223,7 +227,10 @@ def _lessons(
 
 
 def _listed(memory: Path, now: datetime) -> list[Path]:
-    """Return at most fifty files of episodes, from directories dated the day before `now` or later."""
+    """Return at most `MOST_LISTED` files of episodes, from directories dated the day before `now` or later.
+
+    They are sorted by directory and name, last first.
+    """
     since = (now - timedelta(hours=24)).replace(hour=0, minute=0, second=0, microsecond=0)
     found: list[Path] = []
     for day in _days(memory):
@@ -241,9 +248,10 @@ def _listed(memory: Path, now: datetime) -> list[Path]:
 
 
 def _errors(path: Path, data: dict[str, Any], now: datetime) -> list[tuple[str, Any, Any]]:
-    """Return (time as text, type, message) of each error of an episode.
+    """Return (time as text, type, message) of each error of the episode `data`; none if it did not fail.
 
-    The episode is read in full, even if it did not fail, because loki-mode stops at a malformed one.
+    `now`: the time of an episode without one. Raises `_Closed` if the episode is malformed, even if it did
+    not fail, because loki-mode stops at such an episode.
     """
     context = data.get("context", {})
     if not isinstance(context, dict):
@@ -288,7 +296,7 @@ def _lines(lessons: Sequence[tuple[str, Any, Any]]) -> str:
 
 
 def _loaded(path: Path) -> Any:
-    """Return the JSON value in a file; None if loki-mode skips the file."""
+    """Return the JSON value in a file; None if it cannot be read or parsed, so that loki-mode skips it."""
     try:
         return json.loads(read_regular(path, _EPISODE_BYTES).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -337,9 +345,9 @@ MOST_READ = 3000
 class Lesson(Struct, frozen=True):
     """One error of a failed episode (one run of a task), which a later iteration may get as a lesson.
 
-    `at`: the episode's start in µs UTC, None if unknown; `index`: its position among the episode's errors;
-    `injected`: whether the next iteration gets it in its prompt; `seen`: number of lessons with its
-    fingerprint.
+    `at`: the episode's start in µs UTC, None if unknown; `path`: the file of the episode; `index`: the
+    position of the error in it; `injected`: whether the next iteration gets the lesson in its prompt; `seen`:
+    the number of lessons with the same fingerprint.
     """
 
     type: str
@@ -356,13 +364,13 @@ class Lesson(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """The beginning of the crash's fingerprint; empty if the message has none."""
+        """The first characters of the crash's fingerprint, from the message; empty if it contains none."""
         parts = self.message.split("; ")
         return next((part[3:] for part in reversed(parts) if part.startswith("fp=")), "")
 
     @property
     def line(self) -> str:
-        """The line by which the lesson is injected."""
+        """The line of the lesson in the agent's prompt."""
         head = f"- {self.type[:TYPE_CHARS]}"
         return f"{head}: {self.message[:MESSAGE_CHARS]}" if self.message else head
 
@@ -385,14 +393,15 @@ class Retrieved(Struct, frozen=True):
 
 
 def is_on(env: Mapping[str, str]) -> bool:
-    """Return whether lessons are on: True unless the switch in the agent's environment is `0`."""
+    """Return whether lessons are on: True unless the agent's environment variable `SWITCH` is `0`."""
     return (env.get(SWITCH) or "1") != "0"
 
 
 def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> dict[str, str]:
     """Return the error (type, message, resolution) to store in the episode of a failed iteration.
 
-    `crash`: the redacted crash record from which it is made; None: it only has `phase` and `exit_code`.
+    `crash`: the redacted crash record from which the error is made; None: it states only `phase` and
+    `exit_code`.
     """
     if crash is None:
         return {"type": DEFAULT_TYPE, "message": f"phase={phase}; exit={exit_code}", "resolution": ""}
@@ -412,8 +421,8 @@ def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> 
 def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: bool = True) -> Retrieved:
     """Return the lessons that the agent would get now.
 
-    `memory`: the memory root, which need not exist; `now_ms`: the present time (UTC); `goal`, `phase`: the
-    subject of the next iteration; `on`: whether lessons are on.
+    `memory`: the directory of the memories, which need not exist; `now_ms`: the present time (UTC); `goal`,
+    `phase`: the subject of the next iteration; `on`: whether lessons are on; if not, the result is empty.
     """
     if not on:
         return Retrieved()
@@ -431,10 +440,10 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
 
 
 def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
-    """Return every lesson in the agent's time window at `now_ms` (UTC), newest first.
+    """Return every lesson in the agent's time window, newest first.
 
-    Lessons of unknown time come last. `memory`: the memory root. A sentence is added to `problems` for each
-    episode that cannot be read.
+    The window is that of the time `now_ms` (UTC). Lessons of unknown time come last. `memory`: the directory
+    of the memories. A sentence is added to `problems` for each episode that cannot be read.
     """
     found: list[Lesson] = []
     for path in _in_window(memory, now_ms):
@@ -447,11 +456,9 @@ def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, 
 def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
     """Return the lessons of every failed episode, inside or outside of the agent's window, newest first.
 
-    `memory`: the memory root; `now_ms`: the present time (UTC). A sentence is added to `problems` for each
-    episode that cannot be read.
-
-    If there are too many episodes, only those in the newest directories are read, and `Lesson.seen` counts
-    only the lessons in them.
+    `memory`: the directory of the memories; `now_ms`: the present time (UTC). A sentence is added to
+    `problems` for each episode that cannot be read. At most `MOST_READ` episodes are read, from the newest
+    directories; `Lesson.seen` counts only their lessons.
     """
     found: list[Lesson] = []
     for _day, path in islice(episode_files(memory), MOST_READ):
@@ -474,11 +481,10 @@ def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
 
 
 def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
-    """Return the text to inject into the agent's prompt: the lessons and the anti-patterns, one per line.
+    """Return the text to add to the agent's prompt: injected `lessons`, then anti-patterns, one per line.
 
-    Each line, also the last one, ends with a line break. `priors`: the lines of the anti-patterns.
-
-    If any lessons are injected, the block begins with a blank line and a heading.
+    `priors`: the lines of the anti-patterns. If any of `lessons` are injected, the text begins with a blank
+    line and a heading. Each line ends with a line break.
     """
     lines = [each.line for each in lessons if each.injected]
     if lines:
@@ -520,12 +526,15 @@ def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]
 
 
 def _priors(memory: Path, query: str, problems: list[str]) -> tuple[str, ...]:
-    """Return the lines of the anti-patterns that share a word with the query, best first."""
+    """Return the lines of the anti-patterns that share a word with `query`, best first.
+
+    A sentence is added to `problems` for each file that cannot be read.
+    """
     return priors_among(anti_patterns_in(memory, problems), query) if query.strip() else ()
 
 
 def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ...]:
-    """Return the anti-patterns of both stores of a memory root (the present and the older one).
+    """Return the anti-patterns of both stores in the directory `memory` (the present and the older one).
 
     A sentence is added to `problems` for each file that cannot be read.
     """
@@ -535,12 +544,18 @@ def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ..
 
 
 def priors_among(known: Iterable[AntiPattern], query: str) -> tuple[str, ...]:
-    """Return the lines of the anti-patterns in `known` that an iteration about `query` gets, best first."""
+    """Return the lines of the anti-patterns in `known` that an iteration about `query` gets, best first.
+
+    See `injected_among`.
+    """
     return tuple(map(_pattern_line, injected_among(known, query)))
 
 
 def injected_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
-    """Return the anti-patterns in `known` that an iteration about `query` gets, best first."""
+    """Return the anti-patterns in `known` that an iteration about `query` gets, best first.
+
+    These are at most `MOST_PRIORS` that contain a word of `query`; none if it is blank.
+    """
     words = query.lower().split()
     scored = [(_score(each, words), each) for each in known] if words else []
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)
@@ -552,10 +567,10 @@ def _pattern_line(each: AntiPattern) -> str:
 
 
 def _score(each: AntiPattern, words: list[str]) -> int:
-    """Return the score of an anti-pattern for `words`.
+    """Return how well an anti-pattern matches `words`; 0 if it contains none of them.
 
-    Each word scores 1 for each text of the anti-pattern that contains it, and 2 for `what_fails`. A word also
-    matches inside of other words, as in the agent's own search.
+    Each word counts 1 for each text of the anti-pattern that contains it, and 2 for `what_fails`. A word may
+    also be a part of another word, as in the agent's own search.
     """
     what, why, prevention = each.what_fails.lower(), each.why.lower(), each.prevention.lower()
     return sum(2 * (word in what) + (word in why) + (word in prevention) for word in words)

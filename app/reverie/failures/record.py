@@ -44,9 +44,10 @@ _DERIVED_WAIT_S = 2.0
 
 
 class Failure(Struct, frozen=True):
-    """The report of a failed iteration by an agent's hook.
+    """A failed iteration of an agent, as the agent's hook reports it.
 
-    `crash`: the crash record to attach; None: the newest record in the store.
+    `crash`: the crash record to attach; None: the newest record in the store. `goal` and `task_id` may be
+    empty.
     """
 
     phase: str
@@ -57,10 +58,11 @@ class Failure(Struct, frozen=True):
 
 
 class RecordedFailure(Struct, frozen=True):
-    """The result of recording a failure.
+    """The result of recording a failed iteration as an episode.
 
-    If `path` is None, nothing was stored, and `reason` says why. `crash`: the crash record attached to the
-    failure. `problems`: sentences about steps that failed.
+    `path`: the file of the episode; if it is None, nothing was stored, and `reason` says why. `entry`: the
+    error in the episode, None if lessons are off. `crash`: the crash record attached to it. `problems`:
+    sentences about steps that failed.
     """
 
     path: Path | None
@@ -86,9 +88,8 @@ def record(
 
     Returns the path of the episode, or the reason why none was stored. `env`: the agent's environment, with
     its switches for lessons and crash records; `home_dir`: the user's home directory; `now_ms`: the time of
-    the failure (UTC).
-
-    Raises `Unavailable` if there is no project.
+    the failure (UTC). Raises `Unavailable` if there is no project, and `UserError` if the episode cannot be
+    written.
     """
     if not is_directory(project):
         raise Unavailable(
@@ -120,7 +121,8 @@ def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms
     """Write a redacted crash record into a project, in a file named by its fingerprint, and return its path.
 
     `raw`: the data collected at the crash, with `stack` as text or as a list of lines; or a crash record.
-    `places`: the paths and names to be removed. `now_ms`: the time of the record in UTC ms.
+    `places`: the paths and names to be removed. `now_ms`: the time of the record in UTC ms. Raises
+    `UserError` if the file cannot be written.
     """
     at = datetime.fromtimestamp(now_ms // 1000, UTC)
     filled = {
@@ -136,9 +138,10 @@ def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms
 
 
 def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
-    """Return whether the environment and the settings of the user allow crash records to be written.
+    """Return whether the environment and the user's settings allow crash records to be written.
 
-    See the opt-out switches in formats/loki.md section 10. `home_dir`: the user's directory.
+    The switches are in formats/loki.md section 10. `env`: the agent's environment; `home_dir`: the user's
+    home directory.
     """
     return not (
         env.get("LOKI_TELEMETRY") == "off"
@@ -149,7 +152,10 @@ def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
 
 
 def _user_says_no(config: Path) -> bool:
-    """Return whether the settings file `config`, in shell syntax, switches the collecting of crashes off."""
+    """Return whether the settings file `config`, in shell syntax, switches the recording of crashes off.
+
+    False if the file cannot be read.
+    """
     try:
         lines = read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
@@ -166,10 +172,10 @@ def _entry(
     *,
     captures: bool,
 ) -> tuple[dict[str, str], Path | None]:
-    """Return the error entry of an episode and the path of the crash record from which it was made.
+    """Return the error for the episode of `failure`, and the path of the crash record from which it was made.
 
-    The path is None if there is no crash record. `places`: the paths and names to be removed. `captures`:
-    copy a record from elsewhere into the project. Problems are added to `problems` as sentences.
+    The path is None if there is no readable crash record. `places`: the paths and names to be removed.
+    `captures`: copy a record from elsewhere into the project. Problems are added to `problems` as sentences.
     """
     directory = project / STORE / "crash"
     path = failure.crash or newest_file(directory)
@@ -192,9 +198,10 @@ def _entry(
 def _episode(
     failure: Failure, entry: Mapping[str, str] | None, places: PrivatePlaces, now_ms: int
 ) -> dict[str, Any]:
-    """Return the record of an episode in the agent's format, with the agent's order of keys.
+    """Return the episode of `failure` as a record in the agent's format, with the agent's order of keys.
 
-    `entry`: the error that the episode lists; None: it lists none.
+    `entry`: the error that the episode lists; None: it lists none. `places`: the paths and names to be
+    removed.
     """
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     goal = redact_text(failure.goal, places)[0][:_GOAL_CHARS]
@@ -220,7 +227,7 @@ def _episode(
 
 
 def _phase(failure: Failure, places: PrivatePlaces) -> str:
-    """Return the phase of `failure` without private parts and in upper case, as the agent writes it.
+    """Return the phase of `failure` without private parts, in upper case except for `iteration`.
 
     Private parts are removed first, because paths and tokens are recognised by their case.
     """
@@ -237,9 +244,10 @@ def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
 
 
 def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
-    """Add an episode to the timeline and the index of a memory root; return a sentence for each problem.
+    """Add an episode to the timeline and the index in `memory`; return a sentence for each problem.
 
-    `top`: the agent's store, out of which no symbolic link may lead; `memory`: the memory root in it.
+    `memory`: the directory of the memories; `top`: the directory out of which no symbolic link may lead, the
+    project or `memory` itself. `now_ms`: the present time (UTC).
     """
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
@@ -319,8 +327,8 @@ def is_switched_off(store: Path) -> bool:
 def _opened(top: Path, directory: Path) -> Iterator[Directory]:
     """Context manager: open the directory below `top`, creating it if missing, and yield it.
 
-    Raises `EscapesRoot` if a component of the path is a symlink, because a git repository can contain
-    symlinks that lead out of the agent's store.
+    Raises `EscapesRoot` if a component of the path below `top` is a symbolic link, because a git repository
+    can contain links that lead out of it, and `UserError` if the directory cannot be opened.
     """
     try:
         parts = list(directory.relative_to(top).parts)

@@ -86,9 +86,10 @@ _SPELLINGS = 3
 
 
 class PrivatePlaces(Struct, frozen=True):
-    """The paths and names of the present machine and project that must not be stored.
+    """The paths and names of this machine and of a project that must not be stored.
 
-    These are the project's directory, the home directory, and names of the repository (its owner, its name).
+    `project`, `home`: the paths of the project and of the user's home directory; `repository`: names of the
+    repository (its owner, its name). Empty values are ignored.
     """
 
     project: str = ""
@@ -99,9 +100,9 @@ class PrivatePlaces(Struct, frozen=True):
 def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
     """Return the text without private parts, and the number of parts removed.
 
-    `places`: the paths of the project and of the user's directory, and names of repositories, to be removed.
-    A text that hides a private part in another spelling (escapes, invisible characters, wide letters) is
-    returned in plain spelling.
+    Secrets, user names in paths, mail and network addresses are always removed. `places`: further paths and
+    names to be removed. A text that hides a private part in another spelling (escapes, invisible characters,
+    wide letters) is returned in plain spelling.
     """
     rules = _rules(places)
     # Plain letters first: an odd letter inside a secret would hide the half behind it.
@@ -123,7 +124,8 @@ def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
 def redact_value(value: Any, places: PrivatePlaces) -> tuple[Any, int]:
     """Return a JSON value with every string and key redacted, and the number of parts removed.
 
-    Values whose key names a secret are removed as well, at any depth.
+    `places`: the paths and names to be removed. Values whose key names a secret are removed as well, at any
+    depth.
     """
     return _redacted(value, places, under_secret=False)
 
@@ -174,9 +176,10 @@ def _plainly(text: str) -> str:
 
 
 def _rules(places: PrivatePlaces) -> list[_Rule]:
-    """Return the rules of redaction, including those for the paths and names in `places`.
+    """Return the rules of redaction, in the order of formats/loki.md section 10.
 
-    They are in the order of formats/loki.md section 10.
+    A rule is a function that takes a text and returns the redacted text and the number of parts removed. The
+    rules include those for the paths and names in `places`.
     """
     rules = [
         _plain(_PEM, "[REDACTED:PRIVATE_KEY]"),
@@ -217,7 +220,11 @@ def _headers(text: str) -> tuple[str, int]:
 
 
 def _spellings(place: str) -> list[str]:
-    """Return the ways in which a text may spell the path of a directory; empty for the root of the disk."""
+    """Return the ways in which a text may spell the path of a directory, without a slash at the end.
+
+    A path with backslashes is also spelled with doubled ones, as in JSON. For the root of the disk, the
+    result is `[""]`.
+    """
     trimmed = place.rstrip("/\\")
     found = [trimmed]
     if len(trimmed) > 1 and "\\" in trimmed:
@@ -234,7 +241,8 @@ def _place(directory: str, short: str) -> _Rule:
 def _named_after(place: str, short: str) -> list[_Rule]:
     """Return rules for names that Claude Code and other programs make from the path of a directory.
 
-    `place`: the path; `short`: the text to write instead of such a name.
+    Such a name is the path with dashes in place of other characters. `place`: the path; `short`: the text to
+    write instead of such a name. Empty for a short path, whose name may occur by chance.
     """
     name = re.sub(r"[^A-Za-z0-9]", "-", place.rstrip("/\\"))
     if name.count("-") < 2:

@@ -48,20 +48,21 @@ _observer: Callable[[str], None] | None = None
 
 
 def checkpoint(name: str) -> None:
-    """Report that the step `name` is complete, by calling the observer of this process (`set_observer`).
+    """Report to the observer of this process, if there is one, that the step `name` is complete.
 
-    A checkpoint is a step after which a kill of the process must do no harm; only tests set an observer.
-    Without one a call costs one comparison.
+    A checkpoint is a step after which the process may be killed without harm. Only tests set an observer
+    (`set_observer`); without one, a call costs one comparison.
     """
     if _observer is not None:
         _observer(name)
 
 
 def set_observer(observer: Callable[[str], None] | None) -> None:
-    """Call `observer` at every checkpoint of this process, on the thread that reaches it; None removes it.
+    """Set the function that is called at every checkpoint of this process; None removes it.
 
-    The tests that kill the process at a chosen step use it. An exception of the observer passes through the
-    interrupted operation, which must leave the disk as after any other failure.
+    `observer` gets the name of the checkpoint, on the thread that reaches it; tests use it to kill the
+    process at a chosen step. An exception that it raises passes through the interrupted operation, which must
+    leave the disk as after any other failure.
     """
     global _observer
     _observer = observer
@@ -87,20 +88,20 @@ class Undurable(Unavailable):
 
 
 class UndurableError(OSError):
-    """Raised for a change that was made but not synced; callers convert it to `Undurable`."""
+    """Raised for a change that was made but not synced to the disk; callers convert it to `Undurable`."""
 
 
 class LeftBehindError(UndurableError):
-    """Raised if a folder is no longer visible, but a part of its content could not be deleted.
+    """Raised if a removed folder is no longer visible, but some of its content could not be deleted.
 
-    That part is on the disk under a hidden name until `sweep_temporaries` removes it.
+    That content stays on the disk under a hidden name until `sweep_temporaries` deletes it.
     """
 
 
 class _StrandedError(OSError):
-    """Raised if the newest version of a file, by another program, has the temporary name.
+    """Raised if another program's newer version of a file exists only under the temporary name.
 
-    The temporary file must then not be removed, because it is the only copy of that version.
+    The temporary file must then not be removed.
     """
 
 
@@ -110,10 +111,11 @@ _NAME_BYTES = 255
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Replace the content of the file `path` by `data`, durably. Its directory must exist.
+    """Replace the content of the file `path` with `data`, in one step and synced to the disk.
 
-    A symlink at `path` is replaced. `mode`: permission bits; None keeps the bits of an existing file, and a
-    new file gets 0666 less the umask.
+    The directory must exist; a missing file is created. If `path` is a symlink, the link itself is replaced.
+    `mode`: permission bits; None keeps those of an existing file, and gives a new file 0666 less the umask.
+    Raises `UserError`.
     """
     try:
         with Directory.open(path.parent) as directory:
@@ -123,9 +125,9 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def make_mark(path: Path) -> None:
-    """Create the empty file `path`, durably and for its owner only, unless it exists.
+    """Create the empty file `path`, synced to the disk and accessible to its owner only, unless it exists.
 
-    Its directory must exist.
+    Its directory must exist. Raises `UserError`.
     """
     try:
         with Directory.open(path.parent) as directory:
@@ -137,7 +139,10 @@ def make_mark(path: Path) -> None:
 
 
 def remove_mark(path: Path) -> None:
-    """Remove the file `path`, durably, if there is one."""
+    """Remove the file `path` if it exists, and sync its directory.
+
+    The directory must exist. Raises `UserError`.
+    """
     try:
         with Directory.open(path.parent) as directory:
             with contextlib.suppress(FileNotFoundError):
@@ -150,12 +155,11 @@ def remove_mark(path: Path) -> None:
 def replace_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:
-    """Replace the content of the file `name` in `directory` by `data`, durably.
+    """Replace the content of the file `name` in `directory` with `data`, in one step and synced to the disk.
 
-    `check` gets the current bytes (None: no such file) at the last moment and may raise to prevent the
-    replacement. It is called again whenever the file turns out to have changed after the check. For `mode`
-    see `atomic_write`. Raises OSError, SwappedError, and Conflict when other programs keep replacing the
-    file.
+    A missing file is created. `check` gets the current bytes (None: no such file) at the last moment and may
+    raise to prevent the replacement. It is called again if the file changed after the check. `mode`: as for
+    `atomic_write`. Raises OSError, SwappedError, and Conflict if other programs keep replacing the file.
     """
     if check is None:
         _write_and_place(directory, name, data, mode, lambda temp: _replace(directory, temp, name))
@@ -177,12 +181,11 @@ def replace_file(
 def create_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:
-    """Create the file `name` with the content `data`, durably, in one step; replace nothing.
+    """Create the file `name` in `directory` with the content `data`, in one step and synced to the disk.
 
-    Raises FileExistsError if the name is taken.
-
-    `mode`: the permission bits; None: those that the umask leaves. `check` is called at the last moment; its
-    argument is None, or the bytes of the file if it exists after all.
+    Raises FileExistsError if the name is taken, and replaces nothing. `mode`: permission bits; None: 0666
+    less the umask. `check` is called at the last moment and may raise to prevent the creation; it gets None,
+    or the bytes of the file if there is one after all.
     """
 
     def place(temp: str) -> bool:
@@ -195,9 +198,9 @@ def create_file(
 
 
 def temporary_name(name: str) -> str:
-    """Return a hidden name for use while `name` is created or removed.
+    """Return a new hidden name for a file or folder while `name` is being created or removed.
 
-    The hidden name is short, so that it is valid also for a `name` of 255 bytes.
+    It is short, so that it is valid even if `name` has 255 bytes.
     """
     import hashlib  # late: it loads a library that the first paint of the window does without
 
@@ -206,15 +209,15 @@ def temporary_name(name: str) -> str:
 
 
 def is_temporary(name: str) -> bool:
-    """Return whether `name` (one component) was made by `temporary_name` or `held_name`."""
+    """Return whether the file name `name` was made by `temporary_name` or `held_name`."""
     return _TEMPORARY.fullmatch(name) is not None or _HELD.fullmatch(name) is not None
 
 
 def held_name(name: str) -> str:
-    """Return a hidden name for an entry that is renamed to be checked and then removed.
+    """Return a new hidden name for an entry `name` that is renamed, checked and then removed.
 
-    `sweep_temporaries` never deletes such an entry but renames it back to `name`. For this purpose the hidden
-    name contains `name`, if there is room for it.
+    `sweep_temporaries` never deletes such an entry: it renames the entry back to `name`, which the hidden
+    name contains. If `name` is too long for that, the entry keeps its hidden name.
     """
     held = f".{os.urandom(4).hex()}.{name}.reverie-held"
     return held if len(os.fsencode(held)) <= _NAME_BYTES else f".{os.urandom(4).hex()}..reverie-held"
@@ -226,11 +229,11 @@ suspended."""
 
 
 def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
-    """Remove the temporary files of killed processes directly in `directory`, and return their number.
+    """Delete the temporary files that killed processes left directly in `directory`; return their number.
 
-    An entry that a killed removal had not checked yet is renamed back instead. `older_than_s` must exceed the
-    time that a write may take, because a younger temporary file may belong to a living process. The directory
-    may be missing.
+    Only entries older than `older_than_s` seconds are touched: a younger one may belong to a running process,
+    so the limit must be longer than a write may take. An entry with a `held_name` is renamed back instead and
+    not counted. A missing directory counts as empty. Raises `UserError`.
     """
     try:
         with Directory.open(directory) as opened:
@@ -244,9 +247,10 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
 
 
 def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, older_than_s: float) -> int:
-    """Remove temporary files older than `older_than_s` seconds among `names`; return their number.
+    """Delete the temporary files older than `older_than_s` seconds among `names`; return their number.
 
-    `names` are entries of the open `directory`. Raises OSError.
+    `names`: entries of the open `directory`. An entry with a `held_name` is renamed back instead and not
+    counted. Raises OSError.
     """
     oldest = time.time() - older_than_s
     swept = 0
@@ -276,7 +280,7 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
 def file_error(error: OSError, name: str, done: str) -> UserError:
     """Return the `UserError` for a failed operation on the file `name`.
 
-    `done` is the participle of the operation ("read", "written").
+    `error`: the exception; `done`: the past participle of the operation for the message, such as "written".
     """
     title = f"“{shown(name)}” could not be {done}."
     if isinstance(error, LeftBehindError):
@@ -310,18 +314,18 @@ def file_error(error: OSError, name: str, done: str) -> UserError:
 
 
 def shown(name: str) -> str:
-    """Return a name from the disk as text that can be encoded in any output."""
+    """Return `name` for display: characters that UTF-8 cannot encode become backslash escapes."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _write_and_place(
     directory: Directory, name: str, data: bytes, mode: int | None, place: Callable[[str], bool]
 ) -> bool:
-    """Write a durable temporary file, and call `place` to rename it to `name`; return the result of `place`.
+    """Write `data` to a temporary file, then let `place` rename it to `name`; return the result of `place`.
 
-    `place` gets the temporary name, and returns False if it left `name` as it was. Then, and after an error,
-    the temporary file is removed, except after a `_StrandedError`. `mode`: permission bits; None keeps the
-    bits of an existing file, and a new file gets 0666 less the umask.
+    `place` gets the temporary name when the file is synced to the disk, and returns False if it left `name`
+    as it was. Afterwards any file with the temporary name is removed, except after a `_StrandedError`.
+    `mode`: permission bits; None keeps those of an existing file, and gives a new file 0666 less the umask.
     """
     temp = temporary_name(name)
     existing = _existing_file(directory, name)
@@ -347,7 +351,10 @@ def _write_and_place(
 
 
 def sync_changed(directory: Directory) -> None:
-    """Make changes in this directory durable. Raises `UndurableError` if that fails; the changes stay."""
+    """Sync `directory` to the disk, so that changes of its entries survive a power failure.
+
+    Raises `UndurableError` if that fails; the changes stay.
+    """
     try:
         directory.sync()
     except OSError as error:
@@ -363,11 +370,11 @@ def _existing_file(directory: Directory, name: str) -> os.stat_result | None:
 
 
 def _fill(fd: int, data: bytes, existing: os.stat_result | None, mode: int | None) -> None:
-    """Write `data` to `fd`, set the owner and the permission bits, sync and close.
+    """Write `data` to the open file `fd`, set its owner and permission bits, sync it and close it.
 
-    `existing`: the status of the file that will be replaced, which gives the owner and the bits; None for a
-    new file. `mode`: permission bits to set instead of those; None keeps those of `existing`, or those with
-    which a new file was created. On Windows neither is set.
+    `existing`: the status of the file that will be replaced, whose owner and permission bits are copied; None
+    for a new file. `mode`: permission bits to set; None: the copied bits, or, for a new file, those with
+    which `fd` was created. On Windows neither owner nor bits are set.
     """
     try:
         rest = memoryview(data)
@@ -402,10 +409,10 @@ def _set_owner_and_mode(fd: int, existing: os.stat_result | None, mode: int | No
 
 
 def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: int) -> None:
-    """Raise `StoreError` if the owner or group of the existing file would lose rights on the new one.
+    """Raise `StoreError` if the owner or the group of a file would lose rights when the file is replaced.
 
-    The rights are those to read and to change the file. `own`: the status of the new file before it gets the
-    permission bits `bits`; `existing`: the status of the existing file.
+    Only the rights to read and to write count. `existing`: the status of the file that will be replaced;
+    `own`: the status of the new file; `bits`: the permission bits that the new file will get.
     """
     owner, group, others = (existing.st_mode >> 6) & 6, (existing.st_mode >> 3) & 6, bits & 6
     left = (bits >> 3) & 6 if own.st_gid == existing.st_gid else others
@@ -417,7 +424,7 @@ def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: in
 
 
 def _is_member(uid: int, gid: int) -> bool:
-    """Return whether user `uid` is in group `gid`; True if the system does not know one of them."""
+    """Return whether user `uid` is in group `gid`; True if the system does not know the user or the group."""
     import grp  # late: only files of others need it
     import pwd
 
@@ -443,9 +450,10 @@ def _replace(directory: Directory, temp: str, name: str) -> bool:
 
 
 def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) -> bool:
-    """Rename `temp` to `name` if the replaced content is the content that `check` accepted.
+    """Replace the file `name` with the file `temp`, after calling `check` with the current content of `name`.
 
-    Returns False if the file changed meanwhile; the version of the other program is then in place.
+    `check` may raise to prevent this. Returns False if another program changed the file after the check; that
+    program's version is then in place.
     """
     current = _current(directory, name)
     check(current)
@@ -481,11 +489,11 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
 
 
 def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
-    """Keep other programs from opening `name` for writing; return the lease that does this.
+    """Keep other programs from opening the file `name` for writing; return the lease that does so.
 
-    Waits for a program that has the file open for writing. `temp`: the name of the file that will replace it,
-    which shows whether the file system supports leases. Returns None if there can be no lease on the file.
-    Raises Conflict if a program keeps the file open.
+    Waits while a program has the file open for writing, and raises Conflict if it stays open for a second.
+    Returns None if there can be no lease on the file. `temp`: the name of the file that will replace it, used
+    to test whether the file system supports leases at all.
     """
     until = time.monotonic() + _WRITER_WAIT_S
     while True:
@@ -512,11 +520,10 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 
 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
-    """Close `lease`, and return whether the replaced file keeps its content `data` afterwards.
+    """Close `lease`, and return whether no other program then writes to the file that was just replaced.
 
-    Until now the lease blocks any program that began to open the file for writing before it was replaced.
-    Such a program changes the replaced file now, and the result is False. `temp`: the present name of that
-    file.
+    The lease blocked any program that had begun to open that file for writing before it was replaced; such a
+    program continues now. `temp`: the present name of the replaced file; `data`: its expected content.
     """
     lease.close()
     time.sleep(_OPENING_S)
@@ -529,7 +536,7 @@ def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> 
 
 
 def _is_other(directory: Directory, temp: str, ours: int) -> bool:
-    """Return whether the file `temp` has another inode than `ours`; False if there is no such file."""
+    """Return whether the file `temp` has an inode other than `ours`; False if there is no such file."""
     try:
         return directory.lstat(temp).st_ino != ours
     except FileNotFoundError:
@@ -544,12 +551,13 @@ def _current(directory: Directory, name: str) -> bytes | None:
 
 
 def _put_back(directory: Directory, temp: str, name: str, ours: int, held: contextlib.ExitStack) -> None:
-    """Undo an exchange of `temp` and `name` that replaced a newer version than expected, by another exchange.
+    """Undo an exchange of `temp` and `name` that replaced a version of the file that was not checked.
 
-    `ours`: the inode of our file, which is then at `temp` again. If another program wrote a file between the
-    two exchanges, `temp` has that file instead, and they are exchanged once more, until the newest version
-    is at `name`. If there is no file at `name`, another program has deleted it since, and nothing is
-    restored. `held` keeps every compared inode from being reused.
+    `ours`: the inode of our new file, which the undo moves back to `temp`. If another program wrote `name`
+    between the two exchanges, `temp` has that program's file instead; then they are exchanged again, until
+    the newest version is at `name`. If `name` is missing, another program has deleted it, and nothing is
+    restored. `held` keeps the compared inodes from being reused. Raises `_StrandedError` if an exchange
+    fails.
     """
     expected = ours
     while True:
@@ -573,26 +581,25 @@ _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def is_write_protected(mode: int) -> bool:
-    """Return whether no permission bit of a file allows writing; on Windows its read-only attribute.
+    """Return whether `mode`, the `st_mode` of a file, has no bit that allows writing.
 
-    A person does not want such a file changed. The system would not refuse, since the folder's permissions
-    alone decide whether a file can be replaced, so Reverie applies this rule. It reads the permission bits,
-    because `os.access` always returns True for root.
+    On Windows this is the read-only attribute. Such a file is meant to stay as it is. The system would not
+    prevent a replacement, because only the permissions of the folder count, so Reverie applies this rule
+    itself. The bits are tested because `os.access` always returns True for root.
 
-    Editing by hand is refused, with the next step; so are undo and revert of an earlier change. Runs do not
-    change the file and report this in their summary; a model still sees it. A person may delete or rename the
-    file and gets a notice, because the person named the file and Undo restores it with its permissions.
-    The command `reverie memory`, when it acts as an agent, changes the file and gives a warning, because
-    the agents' own commands change such files too. The rule does not apply to sidecars and Reverie's own
-    files.
+    Reverie refuses to edit the file by hand, and to undo or revert an earlier change of it. Runs do not
+    change the file and report this in their summary; a model can still read it. A person can delete or rename
+    the file and gets a notice; Undo restores the file with its permissions. The command `reverie memory`,
+    when it acts as an agent, changes the file and gives a warning, because the agents' own commands change
+    such files too. The rule does not apply to sidecars and Reverie's own files.
     """
     return not mode & _ANY_WRITE
 
 
 def write_protected(name: str, mode: int, done: str) -> StoreError:
-    """Return the error that refuses to change a write-protected file.
+    """Return the error for a refusal to change the write-protected file `name`.
 
-    `mode`: the file's mode, for the message; `done`: the participle of the refused operation, such as
+    `mode`: the file's mode, for the message; `done`: the past participle of the refused operation, such as
     "written".
     """
     return StoreError(
@@ -606,10 +613,10 @@ def write_protected(name: str, mode: int, done: str) -> StoreError:
 
 
 def refuse_write_protected(name: str, mode: int, done: str) -> None:
-    """Raise `StoreError` (reason "write-protected") if `mode` has no write permission bit.
+    """Raise `StoreError` (reason "write-protected") if `mode` has no bit that allows writing.
 
-    For the message: `name`, the name of the file; `done`, the participle of the refused operation, such as
-    "written".
+    The message has the name `name` of the file and `done`, the past participle of the refused operation, such
+    as "written".
     """
     if is_write_protected(mode):
         raise write_protected(name, mode, done)

@@ -42,18 +42,18 @@ _left_alone: list[ChildProcess] = []
 
 
 class ChildSilent(Exception):
-    """Raised if the process did not accept or send a frame in time."""
+    """Raised if the process did not accept or send a frame (one message) in time."""
 
 
 class ChildEnded(Exception):
     """Raised if the process has ended.
 
-    The text describes how it ended, with the end of its standard error output.
+    The text of the exception describes how it ended, with the last part of its standard error output.
     """
 
 
 def own_command(*arguments: str) -> list[str]:
-    """Return the command that starts this program with `arguments`."""
+    """Return the command that starts Reverie itself with `arguments`, as a list for `subprocess`."""
     if getattr(sys, "frozen", False):
         return [sys.executable, *arguments]
     # -P: `-m` alone puts the current directory first on the search path, and that may be anybody's checkout.
@@ -63,12 +63,15 @@ def own_command(*arguments: str) -> list[str]:
 class ChildProcess:
     """A child process with pipes to its standard input and from its standard output.
 
-    The process ends when its input is closed. `keeps_errors`: keep the end of its standard error output.
-    `options` are those of `subprocess.Popen`.
+    The process must end when its standard input is closed. `keeps_errors`: keep the last part of its standard
+    error output for `errors`. `options`: further arguments of `subprocess.Popen`.
     """
 
     def __init__(self, command: Sequence[str], *, keeps_errors: bool = False, **options: Any) -> None:
-        """Start the process `command`; return at once. For the arguments see the class. Raises `OSError`."""
+        """Start the process `command` without waiting for anything. Raises `OSError`.
+
+        `keeps_errors` and `options`: see the class.
+        """
         if keeps_errors:
             options["stderr"] = subprocess.PIPE
         self._process: subprocess.Popen[bytes] = subprocess.Popen(
@@ -86,7 +89,7 @@ class ChildProcess:
                 self._errors = (self._errors + piece)[-_MOST_KEPT:]
 
     def errors(self, within_s: float) -> str:
-        """Return the end of the standard error output.
+        """Return the last 8 KiB of the standard error output; empty unless `keeps_errors` was set.
 
         Waits at most `within_s` seconds for the output to end, because a process that the child started may
         keep it open.
@@ -101,15 +104,19 @@ class ChildProcess:
         return self._process.poll()
 
     def hang_up(self) -> None:
-        """Close the input of the process, so that it ends. Blocks while a frame is being written."""
+        """Close the standard input of the process, so that it ends.
+
+        Blocks while another thread is writing to it.
+        """
         with contextlib.suppress(OSError, ValueError):  # it has ended
             self.writer.close()
 
     def stop(self, within_s: float, *, terminate: bool = False) -> bool:
-        """Ask the process to end, by closing its input or (`terminate`) by a signal, and wait.
+        """Ask the process to end, and wait; return False if it had to be killed.
 
-        Return False if the process was killed because it still ran after `within_s` seconds. A process that
-        waits for a disk that does not respond may survive even that.
+        It is asked by closing its standard input or, with `terminate`, by a signal, and killed if it still
+        runs after `within_s` seconds. A process that waits for a disk that does not respond may survive even
+        that.
         """
         if terminate:
             self._process.terminate()
@@ -122,7 +129,10 @@ class ChildProcess:
         return False
 
     def wait(self, within_s: float | None = None) -> bool:
-        """Wait until the process has ended; return False after `within_s` seconds (None: no limit)."""
+        """Wait until the process has ended; return False if it still runs after `within_s` seconds.
+
+        `within_s`: None for no limit.
+        """
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(within_s)
         return self.exit_code is not None
@@ -135,7 +145,7 @@ class ChildProcess:
 
 
 class Child:
-    """A child process that receives requests and returns answers as frames (length, then content).
+    """A child process that gets requests and returns answers as frames (a length, then that many bytes).
 
     The process is killed once there are no more references to the object.
     """
@@ -182,7 +192,7 @@ class Child:
         """Return the next frame from the process.
 
         Raises `ChildSilent` if none arrives within `within_s` seconds, and `ChildEnded`. `check` is called
-        while waiting, and may raise to stop.
+        repeatedly while waiting, and may raise to stop.
         """
         until = time.monotonic() + within_s
         if self._reading is None:
@@ -251,7 +261,7 @@ def _read_into(stream: BinaryIO, frames: list[bytes]) -> None:
 
 
 class ParentFrames:
-    """The child's end of the channel to its parent process: frames on standard input and output."""
+    """The connection of a child process to its parent: frames (messages) on standard input and output."""
 
     def __init__(self) -> None:
         self._reader, self._writer = sys.stdin.buffer, sys.stdout.buffer
@@ -268,9 +278,9 @@ class ParentFrames:
 
 
 def die_after(seconds: float) -> None:
-    """End this process after `seconds`, even if it hangs; another call restarts the countdown.
+    """End this process after `seconds`, even if it hangs; a further call restarts the countdown.
 
-    Does nothing on systems without alarms.
+    Does nothing on Windows, which has no alarm signals.
     """
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -278,9 +288,9 @@ def die_after(seconds: float) -> None:
 
 
 def limit_memory(most: int) -> None:
-    """Limit this process to `most` bytes of its own memory, and turn off core dumps.
+    """Limit the memory that this process can allocate to `most` bytes, and turn off core dumps.
 
-    An allocation beyond the limit raises `MemoryError`. Only Linux enforces the limit.
+    An allocation beyond the limit raises `MemoryError`. Only Linux enforces the limit; Windows has none.
     """
     if sys.platform == "win32":
         return

@@ -40,7 +40,7 @@ from reverie.errors import NotRegularFileError, RefusedFileError, Unavailable, u
 
 
 def is_there(path: Path) -> bool:
-    """Return whether `path` exists and can be reached; links are followed."""
+    """Return whether `path` exists and can be reached, following links; never raises."""
     return os.path.exists(path)  # noqa: PTH110 - Path's raises
 
 
@@ -50,7 +50,7 @@ def is_directory(path: Path) -> bool:
 
 
 def leads_to_directory(entry: os.DirEntry[str]) -> bool:
-    """Return whether a listed entry is a directory or a link to one.
+    """Return whether `entry`, of a directory listing, is a directory or a link to one.
 
     False if that cannot be determined (a circular link, or one to a place that may not be read).
     """
@@ -66,9 +66,9 @@ def is_file(path: Path) -> bool:
 
 
 def is_irregular(path: Path) -> bool:
-    """Return whether `path` leads to anything other than a regular file; links are followed.
+    """Return whether `path` leads to something other than a regular file; False if it leads to nothing.
 
-    A single `stat` call decides, so a file that vanishes at this moment counts as absent, not as irregular.
+    Links are followed. A single `stat` call decides, so a file that vanishes at this moment is not irregular.
     """
     try:
         status = path.stat()
@@ -83,7 +83,7 @@ def is_link(path: Path) -> bool:
 
 
 def own_is_there(path: Path) -> bool:
-    """Return whether a file of Reverie's own exists.
+    """Return whether `path`, a file of Reverie's own, exists.
 
     Raises `Unavailable` if that cannot be determined.
     """
@@ -105,7 +105,7 @@ def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
 
     Use it for any file in a home or in Reverie's own folders, because a name there may lead to a pipe or a
     device. Raises `OSError` for anything but a regular file, and for a symlink if `flags` contain
-    `O_NOFOLLOW`; neither is opened. `mode`: the permission bits of a created file, before the umask.
+    `O_NOFOLLOW`; neither is opened. `mode`: the permission bits of a new file, less the umask.
     """
     nofollow = getattr(os, "O_NOFOLLOW", 0)
     follow = not (nofollow and flags & nofollow)
@@ -134,10 +134,10 @@ def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
 
 
 def read_regular(path: Path, limit: int = OWN_BYTES, *, follow: bool = True) -> bytes:
-    """Return the bytes of a regular file of at most `limit` bytes. Never blocks on a pipe.
+    """Return the content of a regular file; never blocks on a pipe.
 
-    Raises `OSError` for a larger file, for anything but a regular file and, unless `follow`, for a symlink.
-    The caller turns the error into a message that names the file.
+    Raises `OSError` if the file has more than `limit` bytes or is not a regular file, and for a symlink if
+    `follow` is False. The caller turns the error into a message that names the file.
     """
     flags = os.O_RDONLY if follow else os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
     # For systems without O_NOFOLLOW.
@@ -162,12 +162,12 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
 
 
 def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
-    """Return the absolute path with all symlinks resolved; use it for any path that others may have linked.
+    """Return the absolute path with all symlinks resolved, or with none if the system refuses to follow them.
 
-    If there are more symlinks than the system follows, they are left in the path. With `strict`, too many
-    symlinks and a missing path raise `OSError`. Before 3.13 `os.path.realpath` calls itself for each symlink
-    of a chain, so a chain of a thousand links ends in a RecursionError, and `Path.resolve` raises
-    RuntimeError for a loop. Since 3.13 both follow a chain of any length, even if the system does not.
+    The system refuses a circle of links, or too many. With `strict`, this and a missing path raise `OSError`.
+    Use this function for any path that others may have linked: before Python 3.13, `os.path.realpath` ends in
+    a RecursionError for a chain of a thousand links, and `Path.resolve` in a RuntimeError for a circle; since
+    3.13 both follow a chain of any length, even if the system does not.
     """
     if not has_too_many_links(path):
         return os.path.realpath(path, strict=strict)
@@ -177,7 +177,7 @@ def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
 
 
 def has_too_many_links(path: str | os.PathLike[str]) -> bool:
-    """Return whether the system refuses to follow the links of `path`: a circle, or more than its limit."""
+    """Return whether the system refuses to follow the links in `path`: a circle, or too many of them."""
     try:
         os.stat(path)  # noqa: PTH116
     except OSError as error:
@@ -197,9 +197,9 @@ MOST_LIMITS = 3
 class DiskCheck:
     """A check of whether the disks of some paths respond, in a thread of its own.
 
-    A disconnected share blocks its callers in the kernel for hours, so the thread may hang. A missing path
-    counts as a response. The paths are examined in order. `at` is the path whose disk has not responded yet;
-    once all disks have responded, `at` is None and `answered` is set.
+    A disconnected network share can block its callers for hours, so the thread may hang. The paths are
+    examined in order; a missing path counts as a response. `at`: the path whose disk has not responded yet,
+    None once all have responded; `answered`: an event that is set then.
     """
 
     def __init__(self, places: Iterable[Path]) -> None:
@@ -211,7 +211,7 @@ class DiskCheck:
 
     @property
     def took_s(self) -> float:
-        """Seconds since the check began."""
+        """Seconds since the check began; it grows even after all disks have responded."""
         return time.monotonic() - self._began
 
     def _run(self) -> None:
@@ -226,9 +226,10 @@ class DiskCheck:
 def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, T]:
     """Call each function in a thread of its own and return the results by key, in the order of `questions`.
 
-    A function that takes longer than `limit_s` seconds does not delay the others: it is left out of the
-    result, and its thread is abandoned. If functions raise, the first exception is raised again once all are
-    done.
+    At most `MOST_AT_ONCE` are called at the same time. A function that takes longer than `limit_s` seconds
+    does not delay the others: it is left out of the result, and its thread is abandoned. After three times
+    `limit_s` all functions that have not returned are left out. If any raise, the first exception is raised
+    again once all are done.
     """
     asking = _DiskProbe(questions)
     asking.wait(limit_s)
@@ -236,7 +237,10 @@ def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, 
 
 
 class _DiskProbe(Generic[K, T]):
-    """The calls of one `ask_each` in progress. Everything except the calls happens under the lock."""
+    """The state of one `ask_each` call.
+
+    Everything except the calls of the functions happens under its lock.
+    """
 
     def __init__(self, questions: Mapping[K, Callable[[], T]]) -> None:
         self._questions = questions
@@ -249,7 +253,10 @@ class _DiskProbe(Generic[K, T]):
         self._threads: list[threading.Thread] = []
 
     def wait(self, limit_s: float) -> None:
-        """Wait until each function has returned or has taken longer than `limit_s` seconds."""
+        """Wait until each function has returned or has taken longer than `limit_s` seconds.
+
+        Ends after three times `limit_s` in any case.
+        """
         end = time.monotonic() + MOST_LIMITS * limit_s
         for _ in range(min(MOST_AT_ONCE, len(self._left))):
             self._start_thread()
@@ -329,9 +336,9 @@ _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, err
 
 
 class Stamp(NamedTuple):
-    """The size, times and inode of a file, which show without reading it whether the file has changed.
+    """The size, times (ns since the epoch) and inode of a file, to notice a change without reading it.
 
-    A tuple, because there is one for each file of a home.
+    It is a plain tuple to be cheap, because there is one for each file of a home.
     """
 
     size: int
@@ -341,32 +348,34 @@ class Stamp(NamedTuple):
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the `Stamp` of a file with this status."""
+    """Return the `Stamp` of a file from `status`, its `os.stat_result`; on Windows the inode is 0."""
     # In a directory scan Windows gives no inode, and the time of creation as `st_ctime`.
     inode = status.st_ino if os.name != "nt" else 0
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
 
 def at_rest(stamp: Stamp, read_ns: int) -> bool:
-    """Return whether a file had already been unchanged for `RACY_NS` when it was read at `read_ns`.
+    """Return whether a file had not changed for more than two seconds when it was read.
 
-    If it had not, a later change within the granularity of its time stamp could be missed (git calls such a
-    file racily clean). `read_ns`: ns since the epoch.
+    If it had changed within them, a later change may leave its `stamp` as it is, because the time stamps of
+    some file systems are two seconds coarse (git calls such a file racily clean). `read_ns`: the time of the
+    read, in ns since the epoch.
     """
     return read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
 
 
 class SwappedError(Exception):
-    """Raised if a name is a symlink: the path was not resolved, or a symlink has been put there since.
+    """Raised if a name is a symlink, because the path was not resolved or a symlink has been put there since.
 
     Callers resolve the path and try again.
     """
 
 
 class Directory:
-    """One open directory; a context manager.
+    """One open directory; a context manager that closes it.
 
-    `path` is the path it was opened with, for messages and for systems without directory descriptors.
+    `path` is the path it was opened with, for messages and for systems without directory descriptors. Its
+    methods take the name of an entry (one path component) and raise `OSError`.
     """
 
     def __init__(self, path: str, fd: int | None) -> None:
@@ -377,7 +386,7 @@ class Directory:
     def open(cls, path: str | Path) -> Directory:
         """Open the directory at `path` and return it.
 
-        Symlinks in the path are followed, so callers resolve the path first.
+        Symlinks in the path are followed, so callers that do not want this resolve the path first.
         """
         if SUPPORTS_DIR_FD:
             return cls(str(path), os.open(path, os.O_RDONLY | _DIRECTORY))
@@ -400,9 +409,9 @@ class Directory:
             self._fd = None
 
     def child(self, name: str) -> Directory:
-        """Open the directory `name` in this one, which must not be a symlink, and return it.
+        """Open the subdirectory `name`, which must not be a symlink, and return it.
 
-        Raises SwappedError, FileNotFoundError, NotADirectoryError.
+        Raises SwappedError for a symlink, FileNotFoundError, NotADirectoryError.
         """
         if self._fd is None:
             self.refuse_symlink(name)
@@ -423,7 +432,7 @@ class Directory:
         return Directory(self.path, os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd))
 
     def names(self) -> list[os.DirEntry[str]]:
-        """Return all entries, unordered.
+        """Return all entries of this directory, unordered.
 
         `DirEntry.stat(follow_symlinks=False)` works while this directory is open.
         """
@@ -431,7 +440,7 @@ class Directory:
             return list(entries)
 
     def lstat(self, name: str) -> os.stat_result:
-        """Return the status of `name` itself, never of the target of a symlink."""
+        """Return the status of the entry `name`; for a symlink, that of the link itself."""
         return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False)
 
     def refuse_symlink(self, name: str) -> None:
@@ -445,9 +454,9 @@ class Directory:
 
     @contextlib.contextmanager
     def held(self, name: str) -> Iterator[int]:
-        """Context manager: keep the inode of `name` from being reused within the block; yield its number.
+        """Context manager: keep the inode of the entry `name` from being reused; yield its number.
 
-        The entry may be of any type.
+        The entry may be of any type. Systems without `O_PATH` do not keep the inode.
         """
         if not _PATH or self._fd is None:
             yield self.lstat(name).st_ino
@@ -459,9 +468,10 @@ class Directory:
             os.close(fd)
 
     def create(self, name: str, mode: int) -> int:
-        """Create a file with the permission bits `mode` before the umask; return the open descriptor.
+        """Create the file `name` for writing; return the open descriptor.
 
-        Raises FileExistsError if there is anything of that name, symlinks included.
+        `mode`: permission bits, less the umask. Raises FileExistsError if the name is taken, even by a
+        symlink.
         """
         return os.open(
             self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, mode, dir_fd=self._fd
@@ -488,7 +498,7 @@ class Directory:
         return WriterLease(fd)
 
     def read(self, name: str, limit: int | None = None) -> bytes:
-        """Return the bytes of the regular file `name`, at most `limit` (None: all).
+        """Return the content of the regular file `name`, at most its first `limit` bytes (None: all).
 
         Never blocks on a fifo or a device. Raises FileNotFoundError, IsADirectoryError, NotRegularFileError,
         SwappedError.
@@ -509,9 +519,9 @@ class Directory:
             return file.read() if limit is None else _read_up_to(fd, limit)
 
     def make(self, name: str, mode: int = 0o777) -> None:
-        """Create the directory `name`, durably, unless the name is taken.
+        """Create the subdirectory `name` and sync this directory; do nothing if the name is taken.
 
-        If a file has the name, the next call of `child` raises. `mode`: permission bits before the umask.
+        If a file has the name, the next call of `child` raises. `mode`: permission bits, less the umask.
         """
         try:
             os.mkdir(self._at(name), mode, dir_fd=self._fd)
@@ -520,7 +530,7 @@ class Directory:
         self.sync()
 
     def unlink(self, name: str) -> None:
-        """Remove the file or link `name`, never the target of a link. Raises `OSError`."""
+        """Remove the file or symlink `name`, never the target of a symlink. Raises `OSError`."""
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def is_changeable(self) -> bool:
@@ -536,16 +546,16 @@ class Directory:
         os.rmdir(self._at(name), dir_fd=self._fd)
 
     def replace(self, name: str, new_name: str) -> None:
-        """Rename `name` within this directory to `new_name`, replacing any file of that name."""
+        """Rename the file `name` in this directory to `new_name`, replacing any file of that name."""
         os.replace(self._at(name), self._at(new_name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def rename_new(self, name: str, target: Directory, new_name: str) -> None:
-        """Rename `name` to `new_name` in `target`, never replacing anything. Raises FileExistsError.
+        """Rename `name` to `new_name` in the directory `target`, never replacing anything.
 
-        This is a single step if the kernel offers it. Otherwise a file is hard-linked under its new name,
-        which never replaces anything either. Directories, and files on file systems without links, are
-        renamed after a check, because no portable call refuses to replace an empty directory that appears in
-        between.
+        Raises FileExistsError if `new_name` is taken. This is a single step if the kernel offers it.
+        Otherwise a file is hard-linked under its new name, which never replaces anything either. Directories,
+        and files on file systems without hard links, are renamed after a check, because no portable call
+        refuses to replace an empty directory that appears in between.
         """
         if self._renameat2(name, target, new_name, _RENAME_NOREPLACE):
             return
@@ -567,7 +577,7 @@ class Directory:
         return self._renameat2(name, self, other, _RENAME_EXCHANGE)
 
     def sync(self) -> None:
-        """Sync this directory, so that changes of its entries are durable."""
+        """Sync this directory to the disk, so that changes of its entries survive a power failure."""
         if self._fd is None:
             return
         try:
@@ -605,7 +615,7 @@ class Directory:
 class WriterLease:
     """A lease on a file: programs that open the file for writing wait in the kernel until the lease ends.
 
-    It is a context manager, which ends the lease.
+    As a context manager it ends the lease at the end of the block.
     """
 
     def __init__(self, fd: int) -> None:
@@ -630,10 +640,11 @@ class WriterLease:
 
 
 def ensure_private(path: Path) -> Path:
-    """Create `path` and its missing parents, durably, as directories that only their owner can enter (0700).
+    """Create the directory `path` and its missing parents, accessible to their owner only; return `path`.
 
-    Returns `path`. An existing directory keeps its mode, as a person may have chosen it; the doctor reports
-    who can read it. Raises Unavailable, also if the directory belongs to another user.
+    The new names are synced to the disk. An existing directory keeps its mode, because a person may have
+    chosen it; `reverie doctor --self` reports if other users can read it. Raises Unavailable, also if the
+    directory belongs to another user.
     """
     try:
         status = _made_private(path)
@@ -667,7 +678,7 @@ def _made_private(path: Path) -> os.stat_result:
 
 @functools.cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
-    """Return Linux's renameat2(2) as a function returning 0 or an errno; None if libc does not offer it."""
+    """Return Linux's `renameat2` as a function that returns 0 or an errno; None if it does not exist."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes  # late: only writing needs it
@@ -707,19 +718,19 @@ MOST_OPEN = 32
 
 
 class Descent:
-    """The open path to one directory of a tree, for visiting its directories depth first; a context manager.
+    """The open directories on the path to one directory of a tree, to visit a tree depth first.
 
     The path to the last visited directory stays open, so the next directory costs a single step, however deep
-    it is. No symlink is followed. Only the deepest `MOST_OPEN` directories of the path stay open, so a deep
-    tree does not use up the descriptors; to go back above them, the path is opened again from the top. If a
-    directory is moved away while it is open, the rest of it is visited at its new path. A descent belongs to
-    one thread and remains usable after an `OSError` or `SwappedError`.
+    it is. No symlink is followed. Only the deepest `MOST_OPEN` directories of the path stay open, so that a
+    deep tree does not use up the descriptors; to go back above them, the path is opened again from the top.
+    If a directory is moved while it is open, its content is still visited, at the new place. A descent is a
+    context manager, belongs to one thread and remains usable after an `OSError` or `SwappedError`.
     """
 
     def __init__(self, open_top: Callable[[], Directory]) -> None:
-        """Store `open_top`, which opens the top directory.
+        """Store `open_top`, which opens the top directory of the tree; nothing is opened yet.
 
-        It is called again when the path to the top has been closed.
+        `open_top` is called again if the top directory has been closed meanwhile.
         """
         self._open_top = open_top
         self._way: deque[tuple[str, Directory]] = deque()
@@ -759,9 +770,8 @@ class Descent:
 def everything_below(open_top: Callable[[], Directory]) -> Iterator[tuple[str, Directory, os.DirEntry[str]]]:
     """Yield (path, open directory that contains it, `DirEntry`) for each entry below the top directory.
 
+    Paths are relative to the top. Folders come before their contents, and symlinks are not followed.
     `open_top` opens the top directory; it may be called more than once.
-
-    Folders come before their contents.
     """
     with Descent(open_top) as descent:
         pending = [""]
@@ -780,9 +790,9 @@ def walk_paths(
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield path, folder names and file names of each directory from `top` down, like `os.walk`.
 
-    `onerror` gets the error of a directory that cannot be listed.
-
-    Before Python 3.12 `os.walk` calls itself for each level and fails on a tree of a thousand levels.
+    `onerror` gets the error of a directory that cannot be listed. Links to folders are listed as folders but
+    not followed. Before Python 3.12 `os.walk` calls itself for each level and fails on a tree of a thousand
+    levels.
     """
     pending = [str(top)]
     while pending:
@@ -802,7 +812,7 @@ def walk_paths(
 
 
 def remove_tree(directory: Directory, name: str) -> None:
-    """Remove the directory `name` and everything below it."""
+    """Remove the directory `name` in `directory` and everything below it, following no symlink."""
     with Descent(lambda: directory.child(name)) as descent:
         pending = [("", False)]
         while pending:
@@ -827,9 +837,9 @@ def _leads_to(above: str, rel: str) -> bool:
 
 
 def refuse_link_upwards(path: str | Path) -> None:
-    """Raise `RefusedFileError` if `path` is a link to a folder that contains it, such as the top of the disk.
+    """Raise `RefusedFileError` if `path` is a symlink to a folder that contains the link itself.
 
-    A walk below such a link would never end.
+    An example is a link to the root of the file system; a walk that follows such a link would never end.
     """
     if not is_link(Path(path)):
         return
@@ -841,19 +851,19 @@ def refuse_link_upwards(path: str | Path) -> None:
 
 
 def differ_in_case_only(one: str, other: str) -> bool:
-    """Return whether two different names or paths may be one file on a file system that ignores case.
+    """Return whether two names or paths are different, but only in case or in Unicode normalisation.
 
-    On such a file system any case of a path finds the file, and the history would store one file under
-    several names. So names are used as the directory lists them, and a new name that differs only in case is
-    a rename, not a conflict of the file with itself.
+    A file system that ignores case may find the same file by both, and the history would store that file
+    under several names. So callers use names as the directory lists them, and treat a change of case as a
+    rename, not as a conflict of the file with itself.
     """
     return one != other and _folded(one) == _folded(other)
 
 
 def listed_name(directory: Directory, name: str) -> str | None:
-    """Return the name by which `directory` lists the entry `name`; None if there is no such entry.
+    """Return the name under which `directory` lists the entry `name`; None if there is no such entry.
 
-    On a file system that ignores case the two may differ in case.
+    On a file system that ignores case, the two names may differ in case.
     """
     try:
         status = directory.lstat(name)

@@ -19,7 +19,7 @@ _PIECE = 1 << 20
 
 
 class FrameTooLarge(Exception):
-    """Raised if the other end announces a frame that is larger than allowed."""
+    """Raised if the other end announces a frame (message) that is larger than allowed."""
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:
@@ -31,7 +31,7 @@ def write_frame(stream: BinaryIO, frame: bytes) -> None:
 def read_frame(stream: BinaryIO, largest: int = LARGEST_FRAME) -> bytes:
     """Wait for the next frame in `stream` and return it.
 
-    Raises `FrameTooLarge` if it has more than `largest` bytes.
+    Raises `FrameTooLarge` if it has more than `largest` bytes, and `EOFError` if the stream ends first.
     """
     length = int.from_bytes(_read(stream, _LENGTH_BYTES), "big")
     if length > largest:

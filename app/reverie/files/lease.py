@@ -67,26 +67,26 @@ class LeaseHeld(Busy):
 
 
 class Leases:
-    """All leases (exclusive rights to a job) of one profile.
+    """The leases (exclusive rights to do a job) of one profile, shared by all Reverie processes that use it.
 
-    Nothing is created on disk before the first `acquire`.
+    A profile is the set of Reverie's own directories for one user. Nothing is created on disk before the
+    first `acquire`.
     """
 
     def __init__(self, database: Path, *, ttl_s: float = 30.0) -> None:
         """Store the path of the database, and the default lifetime of a lease.
 
-        `ttl_s`: the lifetime in seconds, from the last renewal of the lease.
+        `ttl_s`: the lifetime in seconds, counted from the last renewal.
         """
         self._database = database
         self._ttl_s = ttl_s
 
     def acquire(self, name: str, *, purpose: str, ttl_s: float | None = None) -> Lease:
-        """Acquire the lease `name` for `ttl_s` seconds (None: the default) and return it.
+        """Acquire the lease `name` and return it; a thread renews it until it is released.
 
-        The lease is renewed while it is held.
-
-        `purpose` is shown to others while the lease is held. Raises LeaseHeld, and Busy or Unavailable when
-        the database cannot be used.
+        `ttl_s`: its lifetime in seconds without a renewal (None: the default). `purpose`: what the lease is
+        for, shown to others while it is held. Raises LeaseHeld, and Busy or Unavailable if the database
+        cannot be used.
         """
         ttl_s = self._ttl_s if ttl_s is None else ttl_s
         ensure_private(self._database.parent)
@@ -112,9 +112,9 @@ class Leases:
             connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def holder(self, name: str) -> LeaseHolder | None:
-        """Return the holder of lease `name`; None if it is free or expired, or its owner is dead.
+        """Return the holder of the lease `name`; None if it is free or expired, or its owner is dead.
 
-        Creates nothing.
+        Creates nothing on disk. Raises Busy or Unavailable.
         """
         if not own_is_there(self._database):
             return None
@@ -171,9 +171,10 @@ class _DamagedLeasesError(Unavailable):
 
 
 class Lease:
-    """A held lease (an exclusive right to a job), returned by `Leases.acquire`.
+    """A held lease (an exclusive right to do a job), returned by `Leases.acquire`.
 
-    As a context manager it releases itself at the end of the block.
+    As a context manager it releases itself at the end of the block. `lost`: an event that is set once another
+    owner has the lease, or the lease could not be renewed for its whole lifetime.
     """
 
     def __init__(self, leases: Leases, name: str, token: str, ttl_s: float) -> None:
@@ -197,10 +198,10 @@ class Lease:
         self.release()
 
     def renew(self) -> bool:
-        """Extend the lease by its whole period from now; return whether it is still held.
+        """Extend the lease by its whole lifetime from now; return whether it is still held.
 
-        If it is not, `lost` is set. An expired lease that nobody else has acquired is renewed like any other.
-        Raises Busy or Unavailable.
+        If it is no longer held, the event `lost` is set. An expired lease that no other owner has acquired is
+        renewed like any other. Raises Busy or Unavailable.
         """
         if self.lost.is_set() or self._released.is_set():
             return False
@@ -212,7 +213,7 @@ class Lease:
         return False
 
     def release(self) -> None:
-        """Release the lease; further calls do nothing. If the release fails now, the lease expires later."""
+        """Release the lease; further calls do nothing. If that fails, the lease expires later."""
         if self._released.is_set():
             return
         self._released.set()

@@ -44,10 +44,11 @@ _LONGEST_WAIT_S = 0.005
 
 @contextlib.contextmanager
 def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
-    """Hold the lock of `target` for the `with` block.
+    """Hold Reverie's own lock for the file `target` during the `with` block.
 
-    The lock is named by the real path of `target`, which need not exist. Raises Busy after `timeout_s`
-    seconds, Unavailable when `lock_dir` cannot be used.
+    `lock_dir`: the directory of the lock files, created if missing. The lock belongs to the real path of
+    `target`, which need not exist. Raises Busy after `timeout_s` seconds, Unavailable if `lock_dir` cannot be
+    used.
     """
     ensure_private(lock_dir)
     real = os.path.normcase(real_path(target))
@@ -60,11 +61,11 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
 def held_lock(
     file: Path, target: Path, *, timeout_s: float = 10.0, mode: int = 0o600, busy: Busy | None = None
 ) -> Iterator[None]:
-    """Hold the kernel's lock on the lock file `file` for the `with` block.
+    """Hold the kernel's exclusive lock on the lock file `file` during the `with` block.
 
-    `file` is created with `mode` if missing; its directory must exist. `target` is the file that the lock
-    protects, for messages. Raises Unavailable when `file` cannot be used and, after `timeout_s` seconds, the
-    error `busy`; None: a `Busy` that names another Reverie as the holder.
+    `file` is created with the permission bits `mode` if missing; its directory must exist. `target`: the file
+    that the lock protects, for messages. `busy`: the error to raise after `timeout_s` seconds; None: a `Busy`
+    that names another Reverie as the holder. Raises Unavailable if `file` cannot be used.
     """
     if busy is None:
         title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
@@ -107,10 +108,11 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 
 
 def _give_back(fd: int, target: Path) -> None:
-    """Unlock the open lock file `fd` of `target` explicitly, because closing it may not be enough.
+    """Unlock the lock file that is open as `fd`, explicitly, because closing it may not be enough.
 
     A child process that was forked while the lock was held has a copy of the descriptor. A failure is only
-    logged: the work under the lock is done, and closing every copy frees the lock too.
+    logged (with `target`, the protected file): the work under the lock is done, and closing every copy frees
+    the lock too.
     """
     try:
         _unlock(fd)
@@ -151,12 +153,13 @@ else:
 
 @contextlib.contextmanager
 def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
-    """Hold the agent's own lock of `target` for the `with` block; its directory must exist.
+    """Hold the lock that the agent itself uses for the file `target` during the `with` block.
 
     Some agents take an advisory `flock` on `<name>.lock` beside the file, so a write into their store must
-    take this lock too. The lock file is not removed here; its agent removes it when it is old and free, and a
-    waiter that has locked a removed file starts over. Raises `Busy` after `timeout_s` seconds. Not reentrant.
-    Without `flock` (Windows) the agents lock nothing, and neither does this function.
+    take this lock too. The directory must exist. The lock file is not removed here; its agent removes it when
+    it is old and free, and a waiter that has locked a removed file starts over. Raises `Busy` after
+    `timeout_s` seconds. Not reentrant. Without `flock` (Windows) the agents lock nothing, and neither does
+    this function.
     """
     if sys.platform == "win32":
         yield
@@ -175,7 +178,10 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
 
 
 def _locked(path: Path, target: Path) -> int | None:
-    """Lock the file `path` for `target`; return its descriptor, or None if another process holds the lock."""
+    """Lock the file `path`; return its descriptor, or None if another process holds the lock.
+
+    `target`: the file that the lock protects, for messages. Raises `UserError`.
+    """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -198,7 +204,7 @@ _LIST = Path("/proc/locks")
 
 
 def is_held(file: Path) -> bool:
-    """Return whether a process holds `flock` on the file now.
+    """Return whether a process holds a `flock` lock on `file` now.
 
     Reads the kernel's list of locks, because a test by locking would interfere with a program that locks the
     file at that moment. Without such a list (anywhere but Linux) the result is False.
@@ -222,7 +228,7 @@ def is_held(file: Path) -> bool:
 class ProcessId(Struct, frozen=True):
     """The identity of a process: its id, which is reused sooner or later, with its start time and boot.
 
-    A zombie counts as dead. All fields are only ever compared.
+    The formats of `started` and `boot` depend on the system; they are only compared, never shown.
     """
 
     pid: int
@@ -233,7 +239,11 @@ class ProcessId(Struct, frozen=True):
 
 
 class LeaseHolder(Struct, frozen=True):
-    """The holder of a lease; times are UTC milliseconds since the epoch."""
+    """The holder of a lease; times are UTC milliseconds since the epoch.
+
+    `purpose`: what the lease is for. `ours`: whether the owner is this process or a child that works only for
+    it.
+    """
 
     owner: ProcessId
     purpose: str
@@ -249,7 +259,7 @@ def this_process() -> ProcessId:
 
 
 def process_id(pid: int) -> ProcessId:
-    """Return the identity of process `pid`; if it does not exist, an identity that is never alive."""
+    """Return the identity of process `pid`; for a missing process, an identity that never counts as alive."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 
@@ -257,7 +267,7 @@ _ours = {os.getpid()}
 
 
 def count_as_ours(pid: int) -> None:
-    """Register child process `pid`, which works for this process, so that `is_ours` returns True for it."""
+    """Register the child process `pid`, which works only for this process, so that `is_ours` accepts it."""
     _ours.add(pid)
 
 
@@ -267,12 +277,12 @@ def forget_ours(pid: int) -> None:
 
 
 def is_ours(pid: int) -> bool:
-    """Return whether `pid` is this process or a registered child."""
+    """Return whether `pid` is this process or a child process registered with `count_as_ours`."""
     return pid in _ours or pid == os.getpid()
 
 
 def is_alive(process: ProcessId) -> bool:
-    """Return whether exactly this process is still running.
+    """Return whether the process with exactly this identity is still running; a zombie is not.
 
     A process in another container cannot be seen from here and counts as alive: then only the expiry of its
     lease matters.
@@ -287,9 +297,9 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether any process on this machine has the id `pid`; see `is_alive` for a certain process.
+    """Return whether any process on this machine has the id `pid`, even if the id has been reused.
 
-    Use it for files of other programs, which store only the id.
+    Use it for files of other programs, which store only the id; `is_alive` tests for one certain process.
     """
     return pid > 0 and _started(pid) is not None
 
@@ -306,8 +316,8 @@ if sys.platform == "linux":
             text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, ProcessLookupError):
             return None
-        # The program's name stands in brackets and may hold brackets and spaces itself; state is the field
-        # after it.
+        # The program's name is in brackets and may contain brackets and spaces; the state is the field after
+        # it.
         fields = text.rpartition(")")[2].split()
         return None if fields[0] in "ZXx" else int(fields[19])
 

@@ -20,24 +20,21 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
 
 
 def wanted_level(env: Mapping[str, str]) -> int | None:
-    """Return the `logging` level that the environment sets; None if it sets none."""
+    """Return the `logging` level that the environment variables `env` set; None if they set none."""
     if asked_by(env) == "REVERIE_DEBUG":
         return logging.DEBUG
     return _LEVELS.get(env.get("REVERIE_LOG_LEVEL", "").lower())
 
 
 def asked_by(env: Mapping[str, str]) -> str:
-    """Return the name of the environment variable in `env` that turns on debug logging; empty: none does."""
+    """Return the name of the environment variable in `env` that turns debug logging on; empty if none."""
     if env.get("REVERIE_DEBUG", "").lower() in ("1", "true", "yes"):
         return "REVERIE_DEBUG"
     return "REVERIE_LOG_LEVEL" if env.get("REVERIE_LOG_LEVEL", "").lower() == "debug" else ""
 
 
 def set_debug(on: bool) -> None:
-    """Turn debug logging on or off until the process ends.
-
-    Debug logging includes every gate (decision whether to act) and every outcome.
-    """
+    """Turn debug logging on or off until the process ends; when it is off, the level is "info"."""
     logging.getLogger(_ROOT).setLevel(logging.DEBUG if on else logging.INFO)
 
 
@@ -47,7 +44,10 @@ def is_debug() -> bool:
 
 
 def level_in_words(env: Mapping[str, str]) -> str:
-    """Return the name of the current log level; for "debug" also the variable in `env` that turned it on."""
+    """Return the current log level for display, such as "info" or "debug (REVERIE_DEBUG)".
+
+    The name in brackets is the environment variable in `env` that turned debug logging on.
+    """
     asked = asked_by(env)
     if asked:
         return f"debug ({asked})"
@@ -60,7 +60,10 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def log_handler(path: Path) -> logging.Handler:
-    """Return a handler that writes to the file at `path` and rotates it at `LOG_BYTES`."""
+    """Return a handler that writes to the file at `path` and starts a new file after `LOG_BYTES` bytes.
+
+    The directory is created if missing, and two older files are kept. Raises `OSError` or `UserError`.
+    """
     # Late, because it is slow to import and the window logs to memory at first.
     import logging.handlers
 

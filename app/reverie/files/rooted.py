@@ -76,15 +76,16 @@ _NOT_IN_NAMES = "\0" if os.sep == "/" else "\0\\:"
 
 
 class EscapesRoot(StoreError):
-    """Raised for a path whose real location is outside the root; nothing was read or changed there."""
+    """Raised for a path whose real location is outside the root; nothing was read or changed."""
 
     reason = "escape"
 
 
 def names_in(rel: str, done: str) -> list[str]:
-    """Return the names in `rel`; `done` is the participle for error messages, such as "read".
+    """Return the names in `rel`, a relative path with `/` between the names; empty for "".
 
-    Raises StoreError for a name that no file system can hold and EscapesRoot for `..`.
+    `done`: the past participle of the operation for error messages, such as "read". Raises EscapesRoot for
+    `..`, and StoreError for a name that no file system can store.
     """
     if not rel:
         return []
@@ -111,10 +112,10 @@ def _is_name(path: str) -> bool:
 
 
 def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]:
-    """Return the names of the path from `root` to the file `rel` after resolving symlinks.
+    """Return the path from `root` to the file `rel`, with symlinks resolved, as a list of names.
 
-    `root`: a real path. `parts`: the names in `rel`. `follow`: resolve the last name too. Raises EscapesRoot
-    if the resolved path lies outside.
+    `root`: a real path. `parts`: the names in `rel`. `follow`: whether to resolve the last name too. Raises
+    EscapesRoot if the resolved path lies outside `root`, or if its symlinks cannot be followed.
     """
     followed, last = (parts, []) if follow else (parts[:-1], parts[-1:])
     real = str(Path(real_path(Path(root, *followed)), *last))
@@ -140,10 +141,11 @@ def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]
 def opened_below(
     root: str, parts: list[str], *, create: bool = False, mode: int = 0o777
 ) -> Iterator[Directory]:
-    """Context manager: open the directory `parts` below `root`, following no symlink, and yield it.
+    """Context manager: open a directory below `root`, following no symlink, and yield it.
 
-    `create`: create missing directories, including the root, with `mode` before the umask, and remove them
-    again if the block fails. Raises OSError and SwappedError.
+    `parts`: the names on the path from `root` to the directory. `create`: create missing directories,
+    including the root, with the permission bits `mode` less the umask, and remove them again if the block
+    fails. Raises OSError and SwappedError.
     """
     start, names = _existing(root, parts) if create else (root, parts)
     directory, made = Directory.open(start), None
@@ -163,10 +165,11 @@ def opened_below(
 
 
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
-    """Return the deepest existing directory on the path to `root`, and the names of the path from there.
+    """Return the deepest existing directory at or above `root`, and the names of the path from there on.
 
-    `parts`: the names of a path below `root`. If `root` exists, the result is `root` and `parts`; otherwise
-    the names of the missing directories, down to `root`, come before `parts`.
+    `parts`: the names of a path below `root`, to which the returned names lead. If `root` exists, the result
+    is `root` and `parts`; otherwise the names of the missing directories, down to `root`, come before
+    `parts`.
     """
     path = Path(root)
     while not is_there(path) and path != path.parent:
@@ -177,10 +180,10 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
 
 @contextlib.contextmanager
 def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
-    """Context manager: create directories, each inside the previous one, and yield the last one opened.
+    """Context manager: create directories, each inside the previous one, and yield the innermost, opened.
 
-    `names`: their names; the first is created in `directory`. `mode`: the permission bits before the umask.
-    If the block fails, the created directories that are still empty are removed again.
+    `names`: their names; the first is created in `directory`. `mode`: permission bits, less the umask. If the
+    block fails, the created directories that are still empty are removed again.
     """
     made: list[str] = []
     with contextlib.ExitStack() as opened:
@@ -219,20 +222,24 @@ It may raise to prevent the removal.
 
 
 def remove_entry(directory: Directory, name: str, inspect: InspectEntry | None) -> None:
-    """Remove a file, a symlink (which is not inspected) or a folder with its content, durably.
+    """Remove the file, symlink or folder (with its content) `name`, and sync the change to the disk.
 
-    The entry is renamed to a hidden name, inspected, then deleted. A folder is always renamed first, so that
-    it vanishes at once; a file only with `inspect`. `inspect` is called when no other program can find the
-    entry to write to it any more, and may raise to restore the entry. A folder that this process could delete
-    only in part is restored whole before any of its content is deleted. If the deletion fails all the same, a
-    folder that is still complete is renamed back, and the error is raised. An inspected folder that is no
-    longer complete counts as removed: its rest keeps the hidden name until the next sweep, and
-    `LeftBehindError` reports it.
+    `inspect` gets the directory and a hidden name to which a file or folder has been renamed, so that no
+    other program can find it and write to it; it may raise to restore the entry. It is not called for a
+    symlink. If it is None, a file is removed without renaming, and a folder is still renamed first, so that
+    it vanishes at once.
+
+    If this process may delete only a part of a folder, the whole folder is restored before anything in it is
+    deleted, and PermissionError is raised. If the deletion fails later, the entry is renamed back and the
+    error is raised, unless `inspect` was given and a part of the folder has already been deleted: then the
+    folder counts as removed, the remaining content keeps the hidden name until the next sweep, and
+    `LeftBehindError` is raised.
 
     A kill before the end of the inspection leaves an entry with a `held_name`, which the sweep of
-    `files.atomic` renames back; a kill after the inspection leaves an entry with a `temporary_name`, which
-    the sweep deletes. The checkpoint "hide" is in between. Known limit: if another program creates the file
-    again during the inspection, a restore does not overwrite it with the older version, which stays hidden.
+    `files.atomic` renames back; a later kill leaves an entry with a `temporary_name`, which the sweep
+    deletes. The checkpoint "hide" is in between. Known limit: if another program creates the file again
+    during the inspection, a restore does not overwrite it with the older version, which keeps its hidden
+    name.
     """
     mode = directory.lstat(name).st_mode
     if stat.S_ISLNK(mode) or (inspect is None and not stat.S_ISDIR(mode)):
@@ -273,9 +280,9 @@ def _is_whole(directory: Directory, name: str, count: int) -> bool:
 
 
 def _refuse_undeletable(directory: Directory, name: str) -> int:
-    """Raise `PermissionError` if this process may not delete everything in the folder `name`.
+    """Return the number of entries below the folder `name`, which this process must be able to delete.
 
-    Returns the number of entries below it.
+    Raises `PermissionError` if it may not delete one of them.
     """
     count = 0
     with Descent(lambda: directory.child(name)) as descent:
@@ -321,7 +328,10 @@ _T = TypeVar("_T")
 
 
 class DirectoryEntry(Struct, frozen=True):
-    """One entry below the root: size in bytes, `mtime_ns` since the epoch, `mode` the permission bits."""
+    """One entry below the root: its path `rel`, size in bytes, modification time, inode and permission bits.
+
+    `mtime_ns`: ns since the epoch.
+    """
 
     rel: str
     kind: Literal["file", "directory", "other"]
@@ -332,7 +342,7 @@ class DirectoryEntry(Struct, frozen=True):
 
 
 class Walk(Struct, frozen=True):
-    """The entries that a walk found, and its problems."""
+    """The result of `RootedDirectory.walk`: entries, and a sentence for each unreadable directory."""
 
     entries: list[DirectoryEntry] = field(default_factory=list)
     """The entries, ordered by the UTF-16 code units of `rel`."""
@@ -348,16 +358,20 @@ The second argument is the content if a single file is to be removed, None for a
 
 
 class RootedDirectory:
-    """The files below `root`, which may be missing and may itself be a symlink."""
+    """Access to the files below `root`, and to nothing outside it; `root` may be missing or a symlink.
+
+    Methods take the path of an entry relative to `root` (`/`-separated, "" for `root` itself) and raise
+    `UserError`.
+    """
 
     def __init__(
         self, root: Path, *, without: str = "", private: bool = False, even_protected: bool = False
     ) -> None:
         """Create access to the files below `root`; the disk is not read yet.
 
-        `without`: a regular expression; a walk leaves out paths that match it in full. `private`: only their
-        owner can access new files and folders. `even_protected`: whether write-protected files may be written
-        (see `files.atomic`).
+        `without`: a regular expression; walks and sweeps leave out paths that it matches in full. `private`:
+        give new files and folders permissions for their owner only. `even_protected`: also write files that
+        are write-protected (see `files.atomic.is_write_protected`).
         """
         self.root = root
         self._is_possible = _is_name(str(root))
@@ -373,7 +387,7 @@ class RootedDirectory:
         return self._identity() is not None
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """Return the file or folder at the path `rel`; None if there is none."""
+        """Return the file or folder at the path `rel`, following symlinks; None if there is none."""
 
         def entry_at(directory: Directory, name: str) -> DirectoryEntry:
             status = directory.lstat(name) if name else directory.stat()
@@ -389,7 +403,7 @@ class RootedDirectory:
             raise
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """Return the bytes of the regular file `rel`, at most `limit` (None: all).
+        """Return the content of the regular file `rel`, at most its first `limit` bytes (None: all).
 
         Never blocks on a fifo or a device.
         """
@@ -410,12 +424,12 @@ class RootedDirectory:
         create_only: bool = False,
         mode: int | None = None,
     ) -> None:
-        """Replace the content of the file `rel`, atomically and durably; create it and missing parents.
+        """Replace the content of the file `rel` with `data`, in one step and synced to the disk.
 
-        `before_replace` gets the current bytes (None: no such file) at the last moment and may raise to
-        prevent the replacement; it is called again if the file changed after the call. `create_only`: raises
-        Conflict if there is anything of that name, in one step with the creation. `mode`: permission bits;
-        None keeps those of the existing file.
+        A missing file and missing parent folders are created. `before_replace` gets the current bytes (None:
+        no such file) at the last moment and may raise to prevent the change; it is called again if the file
+        changed after the call. `create_only`: replace nothing, but raise Conflict if the name is taken.
+        `mode`: permission bits; None keeps those of an existing file.
         """
 
         given = mode
@@ -439,9 +453,9 @@ class RootedDirectory:
         self._at(rel, "written", write, create=True)
 
     def _mode_of_new(self, directory: Directory, name: str) -> int | None:
-        """Return the permission bits with which to write `name`.
+        """Return the permission bits for writing `name`: 0600 if files are private and it is new, else None.
 
-        None: keep those of the existing file or, for a new file, use the default.
+        None keeps the bits of an existing file, and gives a new file those that the umask leaves.
         """
         if self._private:
             try:
@@ -451,10 +465,11 @@ class RootedDirectory:
         return None
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
-        """Remove a file, a symlink (not its target) or a whole directory.
+        """Remove the file, symlink (not its target) or folder with its content at the path `rel`.
 
-        A directory vanishes at once; if it cannot be deleted completely, it is restored, and the error is
-        raised. `check` gets the entries to be removed and may raise to restore them (see `remove_entry`).
+        A folder vanishes at once; if it cannot be deleted completely, it is restored and the error is raised
+        (for the exception to this see `remove_entry`). `check` gets the entries to be removed, and the
+        content if it is a single file (else None); it may raise to restore them.
         """
 
         def inspect(directory: Directory, hidden: str) -> None:
@@ -469,10 +484,10 @@ class RootedDirectory:
         self._at(rel, "removed", remove, follow=False)
 
     def remove_bare_folder(self, rel: str) -> None:
-        """Remove the folder `rel` if it contains no file at any depth, hidden or not.
+        """Remove the folder `rel` if there is no file in it or in its subfolders, not even a hidden one.
 
         Does nothing if there is no such folder. Temporary files of killed writes do not count and are removed
-        as well. Raises `StoreError` (reason "directory") if the folder contains anything else.
+        as well. Raises `StoreError` (reason "directory") if the folder contains any other file.
         """
 
         def remove(directory: Directory, name: str) -> None:
@@ -539,7 +554,7 @@ class RootedDirectory:
         self._at(rel, "renamed", move_from, follow=False)
 
     def listed(self, rel: str) -> str:
-        """Return `rel` with its names as the directories list them, on a file system that ignores case.
+        """Return `rel` with each name spelled as its directory lists it, on a file system that ignores case.
 
         On any other file system, and from the first missing name on, `rel` is unchanged.
         """
@@ -568,12 +583,13 @@ class RootedDirectory:
         return "/".join(names)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
-        """Return all real directories and regular files whose path has no part that starts with a dot.
+        """Return the directories and regular files below the root, except hidden and left-out ones.
 
-        Symlinks are left out. The walk goes depth first, with names in UTF-16 order, and stops after
-        `files_limit` files, so that a limited walk finds the same files everywhere. The result is empty for a
-        missing root. Raises Unavailable if the root is unreadable or vanishes meanwhile; an unreadable
-        directory below the root is a problem in the result.
+        Hidden means that a name in the path starts with a dot; `without` of the constructor tells what to
+        leave out. Symlinks are not returned either. The walk goes depth first, with names in UTF-16 order,
+        and stops after `files_limit` files (None: no limit), so that a limited walk finds the same files
+        everywhere. The result is empty for a missing root. Raises Unavailable if the root is unreadable or
+        vanishes meanwhile; an unreadable directory below the root is reported in `problems` of the result.
         """
         before = self._identity()
         walk = Walk()
@@ -604,10 +620,10 @@ class RootedDirectory:
         return walk
 
     def sweep(self, *, older_than_s: float) -> int:
-        """Remove the temporary files of killed processes anywhere below the root; return their number.
+        """Remove the temporary files of killed processes in the folders below the root; return their number.
 
-        Only files older than `older_than_s` seconds are removed; see `files.atomic.sweep_temporaries`. A
-        directory that this process may not change is skipped: none of our files can be in it.
+        Only files older than `older_than_s` seconds are removed; see `files.atomic.sweep_temporaries`.
+        Folders that are hidden, that `without` matches, or that this process may not change are left out.
         """
         try:
             refuse_link_upwards(self.root)
@@ -659,8 +675,8 @@ class RootedDirectory:
     def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[DirectoryEntry]:
         """Return the files and directories in the directory `rel`, in reverse order of names.
 
-        The result is empty if the directory vanished. An error is added to `problems` as a sentence; for the
-        root it is raised.
+        The result is empty if the directory has vanished. An error is added to `problems` as a sentence; for
+        the root it is raised.
         """
         found: list[DirectoryEntry] = []
         try:
@@ -690,11 +706,11 @@ class RootedDirectory:
         create: bool = False,
         follow: bool = True,
     ) -> _T:
-        """Call `act` with the opened parent directory of `rel` and the last name; return its result.
+        """Call `act` with the opened parent directory of `rel` and the last name in `rel`; return its result.
 
-        The name is "" for the root itself. `follow`: resolve a symlink at the last name too. `create`: create
-        the directories above it. `done` is the participle for the messages of errors, to which every OSError
-        is converted.
+        The name is "" for the root itself. `follow`: whether to resolve a symlink at the last name too.
+        `create`: create missing parent directories. Every OSError becomes a `UserError`, whose message uses
+        `done`, the past participle of the operation.
         """
         parts = names_in(rel, done)
         if not self._is_possible:
@@ -735,9 +751,10 @@ class RootedDirectory:
     def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
         """Return the root to open, and the names of the path from there to `rel` ([""] for the root itself).
 
-        `follow`: resolve the last name too. `resolved`: whether to resolve symlinks; False for the first
-        attempt, because resolving is the most expensive part of a small read and most paths contain no
-        symlink. On Windows they are always resolved, because nothing else finds symlinks there.
+        `parts`: the names in `rel`. `follow`: whether to resolve the last name too. `resolved`: whether to
+        resolve symlinks at all; False for the first attempt, because resolving is the most expensive part of
+        a small read and most paths contain no symlink. On Windows they are always resolved, because nothing
+        else finds symlinks there.
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]
@@ -759,8 +776,8 @@ class RootedDirectory:
 def _respell(directory: Directory, name: str, new_name: str) -> None:
     """Rename the file `name` to `new_name`, which differs from it only in case.
 
-    The system treats both names as the same and would change nothing, so the file gets a hidden name in
-    between; after a kill the sweep restores the old name.
+    The system treats both names as the same and would change nothing, so the file is first renamed to a
+    hidden name; if the process is killed then, the sweep restores the old name.
     """
     between = held_name(name)
     directory.rename_new(name, directory, between)
@@ -809,7 +826,7 @@ def _entry(rel: str, status: os.stat_result) -> DirectoryEntry:
 def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry]:
     """Return all entries at any depth below the folder `name`, except folders; their paths start with `rel`.
 
-    Includes entries that a walk skips (hidden ones, links), except our own temporaries. Raises OSError if a
+    Unlike `walk`, this includes hidden entries and symlinks, but not temporary files. Raises OSError if a
     folder cannot be read, because its content must not be overlooked.
     """
     return [
@@ -820,7 +837,7 @@ def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:
-    """Return whether `item` is a folder that a walk enters: a real one with no dot before its name."""
+    """Return whether `item` is a folder that a walk enters: not a symlink, and not hidden (dot in front)."""
     return not item.name.startswith(".") and item.is_dir(follow_symlinks=False)
 
 

@@ -47,7 +47,10 @@ MAX_DEPTH = 100
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parse the JSON text `raw` and return its object. Raises ValueError with a description of the fault."""
+    """Return the JSON object in `raw`.
+
+    Raises ValueError, with the reason as its text, if `raw` is not a JSON object or is nested too deeply.
+    """
     try:
         data = _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8"))
     except UnicodeDecodeError:
@@ -66,7 +69,11 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 
 
 def stringify(data: dict[str, Any]) -> bytes:
-    """Return the JSON bytes of `data` (dicts with string keys, lists, strings, numbers, booleans, None)."""
+    """Return `data` as JSON in UTF-8, formatted like JavaScript's `JSON.stringify(data, null, 2)`.
+
+    `data` may contain dicts with string keys, lists, strings, numbers, booleans and None; anything else
+    raises TypeError.
+    """
     text = _text(data, "\n")
     try:
         return text.encode("utf-8")
@@ -75,7 +82,10 @@ def stringify(data: dict[str, Any]) -> bytes:
 
 
 def _text(value: Any, newline: str) -> str:
-    """Return `value` as JSON in which each inner line starts with `newline` and two spaces."""
+    """Return `value` as indented JSON text.
+
+    `newline`: a line break and the indentation of the line with `value`; inner lines have two more spaces.
+    """
     kind = type(value)
     if kind is float:
         return _number(value)
@@ -141,7 +151,10 @@ def _number(value: float) -> str:
 
 
 def _layout(digits: str, point: int) -> str:
-    """Return the number `0.digits` × 10^`point` as text, as JavaScript writes it."""
+    """Return the number `0.digits` × 10^`point` as text, as JavaScript writes it.
+
+    `digits`: the significant digits, without zeros at either end.
+    """
     if len(digits) <= point <= 21:
         return digits + "0" * (point - len(digits))
     if 0 < point <= 21:
@@ -193,7 +206,11 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 class SidecarRead(Struct, frozen=True):
-    """The content of a sidecar."""
+    """The result of reading a sidecar: its JSON object, its SHA-256, and whether it was readable.
+
+    `data` is empty unless `state` is "ok"; `sha256` (hexadecimal) is None for a missing file; `problem` is
+    the reason why the file is unreadable.
+    """
 
     data: dict[str, Any]
     """The object, as a copy for the caller; empty unless `state` is "ok"."""
@@ -208,10 +225,10 @@ class Sidecar:
     """One JSON file, which holds data about memories, such as usage, pins or the last consolidation.
 
     If `path` is a symlink, its target is written. `lock_dir`: the directory for the lock between Reverie's
-    processes. An unreadable file is copied before it is replaced, and the time of `clock` is in the name of
-    the copy. `require` is called before each change and may
-    raise to refuse the change. `ending`: bytes that this class adds at the end of the file and no other
-    program does, by which `is_ours` recognises the file; empty: none are added.
+    processes. An unreadable file is copied before it is replaced, and the name of the copy contains the time
+    of `clock`. `require` is called before each change and may raise to refuse the change. `ending`: bytes
+    that this class adds at the end of the file and no other program does, by which `is_ours` recognises the
+    file; empty: none are added.
     """
 
     def __init__(
@@ -232,9 +249,9 @@ class Sidecar:
         self._own: bytes | None = None
 
     def read(self) -> SidecarRead:
-        """Return the current content. Raises Unavailable.
+        """Return the current content of the file. Raises Unavailable if it cannot be reached.
 
-        Takes no lock, because every writer replaces the file as a whole.
+        No lock is needed, because every writer replaces the file as a whole.
         """
         return _parse(self._bytes(), self.path)
 
@@ -246,12 +263,13 @@ class Sidecar:
         return bool(self._ending) and (self._bytes() or b"").endswith(self._ending)
 
     def update(self, change: Change) -> dict[str, Any]:
-        """Replace the object by the result of `change`; return the object as it is on disk afterwards.
+        """Replace the object with the result of `change`; return the object as it is on disk afterwards.
 
         `change` gets a copy to edit and returns the new object; if it returns None or an equal object,
-        nothing is written. `change` may be called more than once and must have no effects elsewhere; its
-        exceptions pass through. Raises Busy (lock), Conflict (another program keeps replacing the file) and
-        Unavailable; the directory must exist, because a home that was deleted must not be created again.
+        nothing is written. It may be called more than once, so it must have no side effects; its exceptions
+        are raised unchanged. Raises Busy if the lock is held, Conflict if another program keeps replacing the
+        file, and Unavailable. The directory must exist, because a home that was deleted must not be created
+        again.
         """
         self._require()
         with file_lock(self._lock_dir, self.path):
@@ -296,7 +314,7 @@ class Sidecar:
             raise user_error_from_os(error, f"“{self.path.name}” could not be written.") from error
 
     def _keep_aside(self, directory: Directory, name: str, raw: bytes) -> None:
-        """Store `raw`, the bytes of the unreadable file `name`, beside the file before it is replaced."""
+        """Copy `raw`, the bytes of the unreadable file `name`, to a new file beside it."""
         try:
             mode = stat.S_IMODE(directory.lstat(name).st_mode)
         except FileNotFoundError:
@@ -337,13 +355,14 @@ class Sidecar:
 
 
 class _OvertakenError(Exception):
-    """Raised if the bytes on disk are no longer those that were read."""
+    """Raised if another program has changed the file since it was read."""
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Return whether `written` (`changed` as JSON bytes) equals `before`, including types and key order.
+    """Return whether `changed` and `before` are the same JSON, including types and key order.
 
-    The JSON is compared, because Python's == treats 1 as True and ignores order.
+    `written` is `changed` as JSON. The texts are compared, because Python's == treats 1 as True and ignores
+    order.
     """
     return changed == before and written == stringify(before)
 

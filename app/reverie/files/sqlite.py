@@ -31,17 +31,17 @@ from reverie.files.directory import is_directory, is_irregular, open_regular, re
 def make_private(database: Path) -> None:
     """Create an empty database file that only its owner can read, unless the file exists.
 
-    Other users may be able to enter the folder. SQLite gives its other files the mode of the database. Errors
-    are ignored, because opening the database reports them.
+    Other users may be able to enter the folder. SQLite gives the files that it creates beside the database
+    the same permissions. Errors are ignored, because opening the database reports them.
     """
     with contextlib.suppress(OSError):
         os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def refuse_irregular(database: Path) -> None:
-    """Raise `sqlite3.OperationalError` if the database or a file that belongs to it is not a regular file.
+    """Raise `sqlite3.OperationalError` if the database, its journal or write-ahead log is not a regular file.
 
-    If the database were a pipe, SQLite would wait for ever for its writer.
+    If one of them were a pipe, SQLite would wait for ever for its writer.
     """
     for suffix in ("", "-journal", "-wal", "-shm"):
         path = Path(f"{database}{suffix}")
@@ -64,7 +64,7 @@ def use_kept_journal(connection: sqlite3.Connection) -> None:
 
 
 def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
-    """Set the journal mode of the database; the mode is stored in the file.
+    """Set the journal mode of the database to `mode`; SQLite stores the mode in the file.
 
     While another connection switches the mode, or has the database open in another mode, SQLite reports it as
     busy, whatever the timeout; the mode is then left as it is.
@@ -82,8 +82,9 @@ def is_damaged(error: sqlite3.Error) -> bool:
 
 
 def set_aside(database: Path) -> Path:
-    """Rename a damaged database and its other files, which would damage the next one; return the new path.
+    """Rename a damaged database and the files that belong to it; return the new path of the database.
 
+    The other files are its journal and write-ahead log, which would damage a new database of the same name.
     Raises `Unavailable`.
     """
     aside = database.with_name(f"{database.name}.damaged-{time.time_ns() // 1_000_000}")
@@ -97,7 +98,7 @@ def set_aside(database: Path) -> Path:
 
 
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
-    """Return the cause and the next step to show for an error of SQLite.
+    """Return the cause and the next step to show to a person for `error`, an error of SQLite.
 
     If the cause is one that a person can fix (a full disk, missing permissions), both texts describe it;
     otherwise they are the arguments `cause` and `next_step`. `database`: the file whose permissions are
@@ -120,9 +121,9 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
 
 
 def _in_the_way(database: Path) -> UserError | None:
-    """Check whether `database` can be written and entries of its folder can be changed.
+    """Return the error that keeps this process from writing `database` or changing entries of its folder.
 
-    Returns the error that the system reports for one of them; None if both are possible.
+    None if it can do both.
     """
     try:
         os.close(open_regular(database, os.O_RDWR))
@@ -154,22 +155,22 @@ Row = Mapping[str, Any]
 
 
 class Database:
-    """One database of an agent, read through a copy of its current state."""
+    """One database of an agent, read through a copy of its current state; the original is never opened."""
 
     def __init__(self, path: Path, cache: Path, *, otherwise: str = "") -> None:
-        """Store the paths of the database and of the directory `cache` for a copy of it.
+        """Store the path of the database and the directory `cache` for copies of it; nothing is read yet.
 
-        `otherwise`: the end of the advice in the error for an unreadable database; it names what the caller
-        can read in its place.
+        `otherwise`: text that follows "Let the agent repair it" in the error for an unreadable database, such
+        as what to read in its place.
         """
         self.path = path
         self._cache = cache
         self._otherwise = otherwise
 
     def rows(self, table: str, columns: Sequence[str], *, limit: int = 10_000) -> tuple[Row, ...]:
-        """Return at most `limit` rows of a table, with those of `columns` that exist.
+        """Return at most `limit` rows of `table`, as mappings; columns that do not exist are left out.
 
-        Empty for a missing table. Raises `Unavailable`.
+        Empty if the table does not exist or has none of `columns`. Raises `Unavailable`.
         """
         with self._opened() as connection:
             there = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
@@ -213,7 +214,10 @@ class Database:
             connection.close()
 
     def _copy(self) -> Path:
-        """Return the path of a copy that is at least as new as the original was when the call began."""
+        """Return the path of a copy of the database that is at least as new as the database was at the call.
+
+        Raises `UserError`.
+        """
         for _try in range(_TRIES):
             before = stamp(self.path)
             if before is None:

@@ -55,7 +55,7 @@ _STOP_S = 1.0
 
 
 class WatchOptions(Struct, frozen=True):
-    """Settings of the watcher; see `Watcher` for the fields. Times are in seconds."""
+    """Settings of the watcher, with times in seconds; the docstring of `Watcher` explains them."""
 
     quiet_s: float
     cap_s: float
@@ -68,15 +68,17 @@ class WatchOptions(Struct, frozen=True):
 class WatchSession:
     """One run of the watcher, from start to stop: its thread maintains the watches and delivers batches.
 
-    The thread maintains the watches (it watches roots that appeared, vanished or moved, replaces a source in
-    trouble, falls back to polling), then delivers a batch that is due, then sleeps until the next event,
-    timer or request. Sources only add to the batch. Implements `Sink` for its sources.
+    A watch is the system's report of changes in one directory, a source (`EventSource`) manages all watches,
+    and a batch (`Changes`) is a set of changed paths. The thread puts the watches in order (it watches
+    targets that appeared, vanished or moved, replaces a source that is no longer reliable, falls back to
+    polling), delivers the batch if it is due, then sleeps until the next event, timer or request. Sources
+    only add to the batch. Implements `Sink` for its sources.
 
     Threading: `changed`, `roots_changed`, `trouble`, `report_given`, `request_rescan` and `set_targets` may
     be called from any thread; everything else happens on the session's own. The lock guards the batch and the
     requests, and is never held during work on the disk, in a source or in `deliver`. Failure: `deliver` and
-    `notify` are wrapped by the owner and do not raise here. An error of ours during maintenance is logged
-    once; the source is replaced and everything rescanned.
+    `notify` are wrapped by the owner and do not raise here. An error of ours while the watches are put in
+    order is logged once; the source is replaced and everything is scanned again.
     """
 
     def __init__(
@@ -111,20 +113,23 @@ class WatchSession:
         self._thread.start()
 
     def set_targets(self, targets: Sequence[WatchTarget]) -> None:
-        """Replace the targets; the session's thread applies the change."""
+        """Replace the targets (directories and files to watch); the session's thread applies the change."""
         with self._wake:
             self._targets = tuple(targets)
             self._check_needed = True
             self._wake.notify()
 
     def request_rescan(self, reason: str) -> None:
-        """Request a full scan with the next batch, for `reason`."""
+        """Add a request for a full scan to the batch.
+
+        `reason`: a word or two, which is delivered with the batch.
+        """
         with self._wake:
             self._batch.request_rescan(reason, now=time.monotonic())
             self._wake.notify()
 
     def changed(self, paths: Sequence[str]) -> None:
-        """Add real paths from a source of events, one per event, to the batch."""
+        """Add changed paths to the batch: the real path of each event, as reported by the source."""
         plan = self._plan
         routes = {path: plan.route(path) for path in set(paths)}
         events = sum(1 for path in paths if routes[path])
@@ -132,11 +137,17 @@ class WatchSession:
         self._add(given, events, check=not plan.triggers.isdisjoint(routes))
 
     def report_given(self, paths: Sequence[str]) -> None:
-        """Add paths from the poller to the batch: paths as the targets' owner knows them, not real paths."""
+        """Add changed paths from polling to the batch.
+
+        They are spelled as in the targets, with symlinks not resolved.
+        """
         self._add(paths, len(paths), check=False)
 
     def roots_changed(self) -> None:
-        """Request that the targets are located on the disk again; part of `watch_sources.Sink`."""
+        """Request that the targets are located on the disk again.
+
+        Called because a watched directory vanished or moved. Part of `watch_sources.Sink`.
+        """
         with self._wake:
             self._check_needed = True
             self._wake.notify()
@@ -144,7 +155,7 @@ class WatchSession:
     def trouble(self, reason: str) -> None:
         """Request that the source of events is replaced, because it is no longer reliable.
 
-        Part of `watch_sources.Sink`. Of several reasons the first one is reported.
+        Part of `watch_sources.Sink`. `reason` is reported; of several reasons, the first one.
         """
         with self._wake:
             self._trouble = self._trouble or reason
@@ -174,9 +185,9 @@ class WatchSession:
         return self._missing + (poller.missing if poller else ())
 
     def stop(self) -> None:
-        """Stop the thread and join it, for at most a second if `deliver` or the disk does not return.
+        """Stop the thread, and wait at most a second for it to end; nothing is delivered afterwards.
 
-        Nothing is delivered afterwards.
+        It does not end in time if `deliver` or the disk does not respond.
         """
         with self._wake:
             self._stopping = True
@@ -258,7 +269,7 @@ class WatchSession:
             self.request_rescan(trouble)
 
     def _arm(self) -> None:
-        """Set the watches that the targets and the disk require, then report the affected targets."""
+        """Watch the directories that the targets need now, then add the targets that changed to the batch."""
         targets = tuple(dict.fromkeys(self._targets))
         fresh: set[str] = set()
         armed: tuple[Placement, ...] | None = None
@@ -282,7 +293,10 @@ class WatchSession:
     def _split(
         self, placements: Sequence[Placement]
     ) -> tuple[tuple[Placement, ...], tuple[WatchTarget, ...]]:
-        """Return the placements to watch by events, and the targets of the others, which are polled."""
+        """Return the placements to watch by events, and the targets of the others, which are polled.
+
+        A placement is the current location of a target on the disk.
+        """
         evented, polled = [], []
         for placement in placements:
             kind = ""
@@ -310,7 +324,7 @@ class WatchSession:
             return frozenset()
 
     def _fall_back(self, error: OSError) -> None:
-        """Poll from now on, because the system refuses watches with `error`.
+        """Poll all targets from now on, because the system refused more watches with `error`.
 
         If the settings forbid polling, keep the existing watches and request a full scan.
         """
@@ -328,10 +342,10 @@ class WatchSession:
             self._poller.set_targets(targets)
 
     def _report(self, fresh: Collection[str]) -> None:
-        """Report targets that appeared, vanished, moved or were put under watch again.
+        """Add the targets that appeared, vanished, moved or were put under watch again to the batch.
 
-        `fresh`: the directories that had no working watch before. At the start nothing is reported, because
-        the first delivery is a full scan.
+        `fresh`: the directories that had no working watch before. At the start nothing is added, because the
+        first delivery is a full scan.
         """
         dirty: list[str] = []
         for placement in self._plan.placements if self._started else ():
@@ -344,7 +358,10 @@ class WatchSession:
                 self._batch.add(dirty, now=time.monotonic(), reason="root")
 
     def _announce(self, subject: str, message: str) -> bool:
-        """Report a message once per `subject`; return whether this was the first time."""
+        """Log `message` and show it to the user, but only once per `subject`.
+
+        Returns whether this was the first time.
+        """
         if subject in self._announced:
             return False
         self._announced.add(subject)
@@ -371,7 +388,7 @@ __all__ = ["Changes", "Polling", "WatchState", "WatchTarget", "Watcher"]
 
 
 def native_source(sink: Sink) -> EventSource:
-    """Return the best event source that this system offers; it reports to `sink`.
+    """Return the best source of file events that this system offers; it reports to `sink`.
 
     Imports watchdog, and is therefore called late, on the watcher's thread.
     """
@@ -389,7 +406,11 @@ def native_source(sink: Sink) -> EventSource:
 
 
 class WatchState(Struct, frozen=True):
-    """The state of the watcher for diagnostics. Its counters are never reset, not even by a new start."""
+    """The state of the watcher for diagnostics: its watches, deliveries, messages and failures.
+
+    `missing`: the targets that do not exist. `message`: all messages for the user since the start. The
+    counters are never reset, not even by a new start.
+    """
 
     mode: Literal["events", "polling", "stopped"]
     watches: int
@@ -406,13 +427,13 @@ class WatchState(Struct, frozen=True):
 
 
 class Watcher:
-    """A watch on a set of targets, from `start` to `stop`.
+    """A watch on a set of targets (directories and files), from `start` to `stop`.
 
     `deliver` gets each batch of changed paths, and `notify` each message for the user, both on the watcher's
     thread. A batch is delivered after `quiet_s` seconds without a change, at the latest `cap_s` seconds after
-    its first change. `reconcile_s`: the seconds between full scans (None: none); `poll_s`: those between
-    snapshots while polling. `polling`: "auto" polls only where there are no events. `source` creates the
-    source of events.
+    its first change. `reconcile_s`: the seconds between full scans (None: none). `polling`: "always";
+    "never"; or "auto", which polls only where the system refuses watches or the file system sends no events.
+    `poll_s`: the seconds between snapshots while polling. `source` creates the source of events.
     """
 
     def __init__(
@@ -441,7 +462,7 @@ class Watcher:
     def set_targets(self, targets: Sequence[WatchTarget]) -> None:
         """Replace the targets and return at once.
 
-        New targets are delivered as changed once they are watched.
+        New targets are delivered as changed paths once they are watched.
         """
         with self._lock:
             self._targets = tuple(targets)
@@ -451,7 +472,7 @@ class Watcher:
     def start(self) -> None:
         """Start watching; does nothing if started already.
 
-        Returns at once; the first delivery is a rescan, made when the watches are in place.
+        Returns at once. The first delivery requests a full scan, when the watches are in place.
         """
         with self._lock:
             if self._session is None:
@@ -470,9 +491,10 @@ class Watcher:
             session.stop()
 
     def request_rescan(self, reason: str) -> None:
-        """Request a full scan, delivered like a change. Does nothing while stopped.
+        """Deliver a batch that requests a full scan (`Changes.rescan`).
 
-        `reason`: a word or two for the delivered batch, such as "focus".
+        It is delivered like a change; nothing is delivered while the watcher is stopped. `reason`: a word or
+        two for the delivered batch, such as "focus".
         """
         session = self._session
         if session is not None:

@@ -15,10 +15,11 @@ BURST_PATHS = 5_000
 
 
 class Changes(Struct, frozen=True, dict=True):
-    """Paths that may have changed, as a hint: callers read the truth from disk.
+    """A batch of paths that may have changed, as a hint: callers read the truth from disk.
 
     A path represents itself and, if it is (or was) a directory, everything below it. The path may not exist
-    any more, and it may not have changed at all.
+    any more, and it may not have changed at all. If `rescan` is True, any other path may have changed too.
+    `events`: the number of raw events; `reasons`: why everything, or a whole target, may have changed.
     """
 
     paths: frozenset[Path]
@@ -30,7 +31,7 @@ class Changes(Struct, frozen=True, dict=True):
     """The reasons, in a few words each, why the batch asks for a full scan or contains a whole target."""
 
     def touches(self, path: Path) -> bool:
-        """Return whether something at `path`, below it or above it may have changed."""
+        """Return whether the batch says that something at `path`, below it or above it may have changed."""
         if self.rescan or path in self.paths or not self.paths.isdisjoint(path.parents):
             return True
         return any(dirty.is_relative_to(path) for dirty in self.paths)
@@ -46,11 +47,11 @@ class Changes(Struct, frozen=True, dict=True):
 
 
 class Coalescer:
-    """The batch of changes being collected. Times are monotonic seconds, which the caller passes in.
+    """The batch of changes that is being collected. Times are monotonic seconds, which the caller passes in.
 
-    Two timers decide when the batch is due: quiet time since the last event, and a cap since the first one,
-    so that a steady writer cannot postpone delivery for ever. Every addition is covered by the next batch,
-    through its path or through `rescan`.
+    The batch is due `quiet_s` seconds after the last event, at the latest `cap_s` seconds after the first
+    one, so that a steady writer cannot postpone delivery for ever. After more than `burst_paths` paths the
+    batch requests a full scan in place of the paths.
     """
 
     def __init__(self, *, quiet_s: float, cap_s: float, burst_paths: int = BURST_PATHS) -> None:
@@ -69,10 +70,10 @@ class Coalescer:
         self._last = 0.0
 
     def add(self, paths: Iterable[str], *, now: float, events: int = 0, reason: str = "") -> None:
-        """Add `paths`, which `events` raw events reported as changed; do nothing without paths and events.
+        """Add changed `paths` to the batch; do nothing if there are neither paths nor events.
 
-        `now`: the current time (monotonic seconds). `reason`: added to the reasons of the batch, unless
-        empty.
+        `events`: the number of raw events that reported the paths. `now`: the current time (monotonic
+        seconds). `reason`: added to the reasons of the batch, unless empty.
         """
         named = set(paths)
         if not named and not events:
@@ -87,7 +88,7 @@ class Coalescer:
         self._note(reason, now)
 
     def request_rescan(self, reason: str, *, now: float) -> None:
-        """Request a full scan with the next batch, which becomes due as if an event had arrived at `now`.
+        """Let the batch request a full scan; it becomes due as if an event had arrived at `now`.
 
         `reason`: added to the reasons of the batch.
         """
@@ -95,12 +96,12 @@ class Coalescer:
         self._note("", now)
 
     def owe_rescan(self, reason: str) -> None:
-        """Request a full scan with the next batch, for `reason`, without making the batch due any sooner."""
+        """Let the batch request a full scan, for `reason`, without making the batch due any sooner."""
         self._rescan = True
         self._reasons[reason] = None
 
     def due(self) -> float | None:
-        """Return the time at which the batch is due; None while it is empty."""
+        """Return the time at which the batch is due, in monotonic seconds; None while it is empty."""
         if self._first is None:
             return None
         return min(self._last + self._quiet_s, self._first + self._cap_s)

@@ -18,7 +18,7 @@ from reverie.resources import resource_table
 
 @cache
 def network_file_systems() -> frozenset[str]:
-    """Return the types of file system that do not report changes made elsewhere."""
+    """Return the types of file system that do not report changes made on other machines."""
     return frozenset(resource_table("file_systems.toml")["network"])
 
 
@@ -60,7 +60,10 @@ def _limit(name: str, counts: str, least: int, limits: Path) -> str:
 
 
 def network_message(path: Path, kind: str, poll_s: float) -> str:
-    """Return the message about a folder on file system `kind`, which is scanned every `poll_s` seconds."""
+    """Return the message for the user about a folder on a network file system.
+
+    `kind`: the type of the file system; `poll_s`: the seconds between scans of the folder.
+    """
     return (
         f"{path} is on a network or shared file system ({kind}), which does not report changes. Reverie "
         f'scans it every {poll_s:g} s. The setting watch.polling = "never" turns this off.'
@@ -68,14 +71,17 @@ def network_message(path: Path, kind: str, poll_s: float) -> str:
 
 
 class FileSystems:
-    """The type of the file system of each device; the mount table is read again for an unknown device."""
+    """The file-system types of devices, from the system's mount table; read again for an unknown device."""
 
     def __init__(self, mounts: Path = _MOUNTS) -> None:
         self._mounts = mounts
         self._kinds: dict[int, str] = {}
 
     def network_kind(self, device: int) -> str:
-        """Return the type of the file system of `device` if it sends no events, else an empty string."""
+        """Return the type of the file system of `device` if that type does not report all changes, else "".
+
+        `device`: the device number (`st_dev`).
+        """
         if device not in self._kinds:
             self._kinds |= self._read()
         kind = self._kinds.setdefault(device, "")
@@ -90,7 +96,7 @@ class FileSystems:
 
 
 def parse_mounts(table: str) -> dict[int, str]:
-    """Return device number -> type of its file system, from `table`, the text of `/proc/self/mountinfo`.
+    """Return the file-system type of each device number in `table`, the text of `/proc/self/mountinfo`.
 
     Lines in another format are skipped.
     """

@@ -66,7 +66,11 @@ _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
 class _Notes(Struct):
-    """The changes of the watches that events require, collected for the next call of `arm`."""
+    """What events since the last call of `arm` mean for the watches: which to renew, which to add.
+
+    `lost`: watched directories to watch again; `came`: new directories, each with the watched directory above
+    it; `counts`: whether the number of watched directories may have changed.
+    """
 
     lost: set[str] = field(default_factory=set)
     """Watched directories that vanished, or out of which a watched directory was moved."""
@@ -77,7 +81,7 @@ class _Notes(Struct):
 
 
 class ObserverSource:
-    """A source of events: a running watchdog observer and its watches."""
+    """An `EventSource` that uses a running observer of the library watchdog."""
 
     def __init__(self, sink: Sink, observer_class: Callable[[], BaseObserver]) -> None:
         self.sink = sink
@@ -131,7 +135,10 @@ class ObserverSource:
             self._observer.join(timeout=1.0)
 
     def note(self, root: str, event: events.FileSystemEvent) -> None:
-        """Record the consequences of an event about a directory for the watches below `root`."""
+        """Record for the next `arm` which watches must be added or renewed because of `event`.
+
+        `event`: an event about a directory; `root`: the watched directory that reported it.
+        """
         path, target = os.fsdecode(event.src_path), os.fsdecode(event.dest_path)
         moved = isinstance(event, events.DirMovedEvent)
         # watchdog mixes up two folders that exchange their names in one call: events in them would be
@@ -182,7 +189,7 @@ class ObserverSource:
                 self.sink.trouble("error")
 
     def _unwatched(self, came: Mapping[str, str]) -> Iterator[str]:
-        """Yield each watched root below which a new directory has no watch.
+        """Yield each watched root below which one of the new directories has no watch.
 
         `came` maps each new directory to its root.
         """
@@ -240,9 +247,9 @@ class _Handler(events.FileSystemEventHandler):
 
 
 class _Complaints(logging.Handler):
-    """A handler that passes watchdog's log records to our log, and to each source as trouble.
+    """A logging handler that copies watchdog's warnings to our log, and reports trouble to each source.
 
-    watchdog does not say which source a record is about.
+    Each source gets it, because watchdog does not say which source a record is about.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -269,7 +276,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.ob
 def _ending() -> Iterator[None]:
     """Context manager for a block that ends emitters (watchdog's threads, one for each watch).
 
-    An error that watchdog logs within the block is not reported as trouble.
+    Within the block, errors that watchdog logs are not reported as trouble.
     """
     _ends.append(1)
     try:
@@ -280,7 +287,7 @@ def _ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _threads_refused() -> Iterator[None]:
-    """Context manager: turn the error for a thread that cannot be started into an `OSError`.
+    """Context manager: turn the RuntimeError for a thread that cannot be started into an `OSError`.
 
     Each watch needs a thread.
     """
@@ -291,7 +298,7 @@ def _threads_refused() -> Iterator[None]:
 
 
 def _inotify_descriptors() -> set[int]:
-    """Return the descriptors of this process that are inotify instances; none on other systems."""
+    """Return the descriptors of this process that are inotify instances; empty on systems without inotify."""
     found: set[int] = set()
     if sys.platform == "linux":
         for name in os.listdir("/proc/self/fd"):

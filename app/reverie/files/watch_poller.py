@@ -43,7 +43,11 @@ _REST_RATIO = 4.0
 
 
 class Poller:
-    """A thread that takes a snapshot of its targets every `interval_s` seconds until `close`."""
+    """A thread that takes a snapshot of its targets every `interval_s` seconds, until `close`.
+
+    `report` gets the paths that differ from the previous snapshot, on that thread. The pause is longer if a
+    snapshot takes long.
+    """
 
     def __init__(self, *, interval_s: float, report: Callable[[Sequence[str]], None]) -> None:
         self._interval_s = interval_s
@@ -76,7 +80,7 @@ class Poller:
             self._wake.set()
 
     def close(self) -> None:
-        """Stop the thread; waits at most a second for a snapshot in progress."""
+        """Stop the thread; wait at most a second for a snapshot in progress."""
         self._closing = True
         self._wake.set()
         if threading.current_thread() is not self._thread:
@@ -119,10 +123,10 @@ def differences(before: PolledState, now: PolledState) -> list[str]:
 
 
 def snapshot_of(target: WatchTarget, before: PolledState, now_ns: int) -> Iterator[tuple[str, Mark]]:
-    """Yield every existing path of a target with its `Mark`.
+    """Yield every existing path of `target` with its mark, a value that changes when the content changes.
 
-    For a path that cannot be read, its mark in `before` is yielded. `now_ns`: the time on the clock of the
-    file system.
+    For a path that cannot be read now, the mark in `before`, the last snapshot, is yielded again. `now_ns`:
+    the current time, in ns since the epoch.
     """
     given = os.path.abspath(target.path)
     if target.only:

@@ -31,8 +31,8 @@ from reverie.values import Struct, field
 class WatchTarget(Struct, frozen=True):
     """A directory or file to watch, which need not exist.
 
-    A directory is watched with everything below it (`recursive`), with its direct entries, or only for the
-    files in it that `only` names. A path that turns out to be a file is watched as that file.
+    A directory is watched with everything below it (`recursive`), with its direct entries only, or, if `only`
+    names files, only for these files in it. A path that turns out to be a file is watched as that file.
     """
 
     path: Path
@@ -46,9 +46,9 @@ class WatchTarget(Struct, frozen=True):
 
 
 class Watched(Struct, frozen=True):
-    """The way to watch one directory.
+    """How to watch one directory: with everything below it (`recursive`), or only its direct entries.
 
-    If its `identity` (device, inode) changes, it needs a new watch.
+    If its `identity` (device, inode) changes, the directory needs a new watch.
     """
 
     recursive: bool
@@ -56,9 +56,11 @@ class Watched(Struct, frozen=True):
 
 
 class Placement(Struct, frozen=True):
-    """The current location of one target.
+    """The current location of one target on the disk, and the directories to watch for it.
 
-    The routes `tree`, `flat` and `files` map real paths to the paths that the target's owner uses.
+    `tree`, `flat` and `files` map real paths of events to the paths under which changes are reported: for a
+    whole directory tree, for a directory's direct entries, and for single files. `trigger`: the real path
+    that changes the placement when it appears or vanishes. `device`: the device number.
     """
 
     target: WatchTarget
@@ -132,10 +134,10 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
 
 
 def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str, given: str) -> None:
-    """Add the file `path` to `files` and its directory to `directories`.
+    """Add the file `path` to `files`, and its directory to `directories`.
 
-    If it is a symlink, as managers of dotfiles create them, the file that it leads to is added as well.
-    `given`: the path under which changes of the file are reported.
+    If it is a symlink (dotfile managers create them), the file that it leads to is added as well. `given`:
+    the path under which changes of the file are reported.
     """
     for place in {path, real_path(path)}:
         directory = os.path.dirname(place)
@@ -146,7 +148,10 @@ def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str,
 
 
 def _resolved(path: str, known: dict[str, str]) -> str:
-    """Return `os.path.realpath` of an absolute, normalised path; `known` caches the directories above it."""
+    """Return `path`, an absolute, normalised path, with symlinks resolved.
+
+    `known` caches the results for the directories above it.
+    """
     parent, name = os.path.split(path)
     if not name:
         return path
@@ -158,7 +163,7 @@ def _resolved(path: str, known: dict[str, str]) -> str:
 
 
 def leads_upwards(path: str) -> bool:
-    """Return whether `path` is a link to a folder that contains it."""
+    """Return whether `path` is a symlink to a folder that contains the symlink itself."""
     try:
         refuse_link_upwards(path)
     except OSError:
@@ -178,7 +183,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 class WatchPlan:
-    """All placements combined: each directory is watched once, each event is routed to all its targets."""
+    """All placements combined: a directory is watched once, and an event is routed to all its targets."""
 
     def __init__(self, placements: Sequence[Placement]) -> None:
         self.placements = tuple(placements)
@@ -203,7 +208,7 @@ class WatchPlan:
         return tuple(found)
 
     def relied_on(self, placement: Placement) -> set[str]:
-        """Return the paths of the watched directories that deliver the events of `placement`."""
+        """Return the paths of the watched directories whose events `placement` depends on."""
         return {
             next((above for above in _upwards(path) if above in self.directories), path)
             for path in placement.directories
@@ -246,7 +251,7 @@ def _above(path: str) -> Iterator[str]:
 
 
 class Sink(Protocol):
-    """The receiver of a source's events. Every call returns at once and may come from any thread."""
+    """The receiver of what an event source reports. Calls return at once and may come from any thread."""
 
     def changed(self, paths: Sequence[str]) -> None:
         """Report changes, one real path per raw event."""
@@ -255,7 +260,7 @@ class Sink(Protocol):
         """Report that a watched directory has vanished or moved."""
 
     def trouble(self, reason: str) -> None:
-        """Report that events were lost, or that the source is no longer reliable, with the reason.
+        """Report, with the reason, that events were lost or that the source is no longer reliable.
 
         The receiver replaces the source and requests a full scan.
         """
@@ -266,10 +271,13 @@ class EventSource(Protocol):
 
     @property
     def watches(self) -> int:
-        """The number of watched directories, including those below recursive watches, if known."""
+        """The number of watched directories; if possible, those below recursive watches are counted, too."""
 
     def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
-        """Watch exactly these directories; return the directories that had no working watch before."""
+        """Watch exactly these directories; return the directories that had no working watch before.
+
+        `directories`: for each real path, how to watch it. Raises OSError if the system refuses more watches.
+        """
 
     def healthy(self) -> bool:
         """Return whether the source can still be relied on to send events."""

@@ -56,7 +56,7 @@ _OLLAMA_CLOUD = "https://ollama.com"
 
 
 class ModelName(Struct, frozen=True):
-    """A model of a provider, written `provider:model`."""
+    """A model of a service, written `provider:model`."""
 
     provider: str
     model: str
@@ -84,7 +84,10 @@ _KNOWN: Mapping[str, _KnownService] = {
 
 
 def parse_model(name: str) -> ModelName:
-    """Return the parts of `provider:model`; the model may contain more colons. Raises `ProviderError`."""
+    """Split the name `provider:model` into its two parts; raise `ProviderError` if it has another form.
+
+    The model may contain more colons.
+    """
     provider, colon, model = name.strip().partition(":")
     if not colon or not provider or not model or any(character.isspace() for character in provider + model):
         raise problem("model-name", name=name, known=", ".join(_KNOWN))
@@ -94,7 +97,8 @@ def parse_model(name: str) -> ModelName:
 class Catalogue:
     """The model services that can be used: built-in ones, and services in the settings.
 
-    Keys are read from `env` and `keys`; `sleep` is used for the pauses between attempts.
+    `settings`: the configured services by name. Keys come from the environment variables `env`, else from
+    `keys`. `sleep` is used for the pauses between attempts.
     """
 
     def __init__(
@@ -113,7 +117,7 @@ class Catalogue:
     def known(self) -> tuple[ProviderInfo, ...]:
         """Return all services, built-in ones first.
 
-        A service with incomplete settings has no base URL.
+        The base URL of a service with incomplete settings is empty.
         """
         names = dict.fromkeys([*_KNOWN, *self._settings])
         return tuple(
@@ -122,12 +126,15 @@ class Catalogue:
         )
 
     def variables(self) -> frozenset[str]:
-        """Return the environment variables that may hold a key or affect the connection to a service."""
+        """Return the environment variables that may contain a key or affect the connection to a service."""
         names = (*_KNOWN, *self._settings)
         return NETWORK_VARIABLES.union(*(self._entry(name).key_names for name in names))
 
     def provider(self, name: str) -> Provider:
-        """Return the model called `name`, ready for requests; nothing is sent yet. Raises `ProviderError`."""
+        """Return the model `name` (`provider:model`), ready for requests; nothing is sent yet.
+
+        Raises `ProviderError`.
+        """
         wanted = parse_model(name)
         entry, key = self._reachable(wanted.provider)
         # Late: only a request needs httpx, which takes 0.15 s to import.
@@ -145,7 +152,7 @@ class Catalogue:
         )
 
     async def models(self, name: str) -> tuple[str, ...]:
-        """Return the models that the service `name` offers now. Raises `ProviderError`."""
+        """Ask the service `name` which models it offers now; return their names. Raises `ProviderError`."""
         entry, key = self._reachable(name)
         wanted = ModelName(name, "models")
         service = self._service(wanted, entry, key)
@@ -171,7 +178,8 @@ class Catalogue:
     def _reachable(self, name: str) -> tuple[_KnownService, str | None]:
         """Return the definition of the service `name` and its key.
 
-        The key is None for a service without one. Raises `ProviderError` if the service cannot be used.
+        The key is None if the service needs none and none is set. Raises `ProviderError` if the service
+        cannot be used.
         """
         entry = self._checked(name)
         key, source = self._key(name, entry)
@@ -186,7 +194,7 @@ class Catalogue:
         return entry, key
 
     def _entry(self, name: str) -> _KnownService:
-        """Return the definition of a service; values in the settings override the built-in ones."""
+        """Return the definition of the service `name`; values in the settings override the built-in ones."""
         known = _KNOWN.get(name, _KnownService("openai", "", ()))
         configured = self._settings.get(name)
         if configured is None:
@@ -277,7 +285,7 @@ def _shown(url: str) -> str:
 
 
 def _models(listed: Any) -> tuple[str, ...] | None:
-    """Return the ids in `listed`, a service's list of models; None if the document is not such a list."""
+    """Return the model ids in `listed`, a service's answer; None if the answer is not a list of models."""
     rows = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
         # Ollama without a model sends null.

@@ -21,7 +21,10 @@ from reverie.values import Struct, columns, field, replace
 
 
 class Account(Struct, frozen=True):
-    """The usage, cost and trace of an engine's work, whatever the outcome of the run."""
+    """The token usage, cost and trace of an engine's work, whatever the outcome of the run.
+
+    Each is None if it is unknown or does not exist.
+    """
 
     usage: TokenUsage | None = None
     """The tokens that were used; None if no model was used, or if it did not report its usage."""
@@ -32,7 +35,10 @@ class Account(Struct, frozen=True):
 
 
 def spent(account: Account) -> tuple[dict[str, int] | None, float | None]:
-    """Return (usage, cost in US dollars) of `account` as a run's record stores them; each None if unknown."""
+    """Return the token counts by name and the cost in US dollars of `account`, as a run's record stores them.
+
+    Each is None if unknown.
+    """
     usage = account.usage
     if usage is None:
         return None, None
@@ -48,13 +54,16 @@ EngineOutcome = Literal["completed", "time-limit", "cancelled", "failed"]
 
 
 class ModelRunFailed(UserError):
-    """Raised, or returned as the error, if a model run ended without a result."""
+    """The error of a model run that ended without a result; raised, or stored in the result."""
 
     reason = "model"
 
 
 class EngineResult(Struct, frozen=True):
-    """The result of a model's work in a run: its outcome, error, costs and number of attempts."""
+    """The result of a model's work in a run: its outcome, error, costs and number of attempts.
+
+    `error` is the reason of the outcome "failed"; None for any other outcome.
+    """
 
     outcome: EngineOutcome
     error: UserError | None = None
@@ -65,7 +74,7 @@ class EngineResult(Struct, frozen=True):
 
 
 class ModelClient(Struct, frozen=True):
-    """The access of a job to one model: opens the provider, and knows its prices."""
+    """The access of a job to the model `name`: it opens the provider, and knows the model's prices."""
 
     name: str
     open_provider: Callable[[], Provider]
@@ -80,10 +89,10 @@ class ModelClient(Struct, frozen=True):
         usage: TokenUsage | None,
         build: Callable[[TraceHead], Mapping[str, Any]] | None,
     ) -> Account:
-        """Return the account of a run so far, with its cost.
+        """Return the usage, cost and trace of a run so far.
 
         `usage`: the tokens used so far; None if unknown. `build` makes the trace document from `head` with
-        the cost added; if it is None, there is no trace.
+        the cost added; None for no trace.
         """
         cost = None if usage is None else self.cost_of(usage)
         return Account(usage, cost, None if build is None else build(replace(head, cost_usd=cost)))
@@ -105,7 +114,7 @@ class ModelClient(Struct, frozen=True):
         """Run the agent loop once, with `task` as the first message; return its result.
 
         For the other arguments see `llm.loop.run_agent`. Raises `ProviderError` if the service cannot be
-        reached at all, and the exceptions of `cancelled`.
+        reached at all, and any exception that `cancelled` raises.
         """
         provider = self.open_provider()
         try:
@@ -127,10 +136,10 @@ class ModelClient(Struct, frozen=True):
 
 
 def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: int = 1) -> EngineResult:
-    """Return the result of the agent loop as the result of an engine, with the costs in `account`.
+    """Convert `result`, of the agent loop, to an `EngineResult` with the costs in `account`.
 
-    An end at one of the model's own limits counts as a failure. `max_steps`: the limit of steps, for the
-    message; `attempts`: the number of attempts that were made.
+    A run that reached its limit of steps or of output counts as failed. `max_steps`: the limit of steps, for
+    the message; `attempts`: the number of attempts that were made.
     """
     if result.outcome in ("completed", "time-limit", "cancelled"):
         return EngineResult(result.outcome, None, account, attempts)
@@ -142,7 +151,7 @@ def no_end(outcome: str, max_steps: int, otherwise: str = "The model did not fin
     """Return the error for a run of the agent loop that has neither a result nor an error of its own.
 
     `outcome`: the outcome of the loop, such as "step-limit". `max_steps`: the limit of steps, for the
-    message. `otherwise`: the title of the error if neither that limit nor the output limit was reached.
+    message. `otherwise`: the title of the error if the outcome is neither "step-limit" nor "output-limit".
     """
     why = {
         "step-limit": f"The model did not finish within {max_steps} steps.",

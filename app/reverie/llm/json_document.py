@@ -39,7 +39,7 @@ class JsonSource(Protocol):
     def size(self) -> int: ...
 
     def read(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` or the end of the document.
+        """Return the bytes from offset `start` up to `end` or the end of the document.
 
         Raises `OSError` or `UserError`.
         """
@@ -55,7 +55,7 @@ class MemorySource(Struct, frozen=True):
         return len(self.data)
 
     def read(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` or the end of the document; never fails."""
+        """Return the bytes from offset `start` up to `end` or the end of the document; never fails."""
         return self.data[start:end]
 
 
@@ -66,9 +66,9 @@ class FileSource(Struct, frozen=True):
     size: int
 
     def read(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` or the end of the document.
+        """Return the bytes from offset `start` up to `end` or the end of the document.
 
-        The file is opened for each call.
+        The file is opened for each call. Raises `OSError`.
         """
         with open(_opened(self.path), "rb") as file:
             file.seek(start)
@@ -82,7 +82,10 @@ def open_source(path: Path) -> FileSource:
 
 
 class JsonNode(Struct, frozen=True):
-    """One value of a document: the bytes `start` to `end` of its source."""
+    """The place of one value in a document: the bytes `start` to `end` of its source.
+
+    `key`: its name or list index, "" for the whole document. `level`: its depth, 0 for the whole document.
+    """
 
     key: str | int
     """The name or list index of the value; empty for the whole document."""
@@ -102,9 +105,9 @@ class JsonNode(Struct, frozen=True):
 
 
 def layout(source: JsonSource) -> JsonNode | None:
-    """Return the root of a document if it is a JSON object that is indented with two spaces a level.
+    """Return the root of a document if it is a JSON object with two spaces of indentation a level, else None.
 
-    Such a document can be read in parts; None for any other document.
+    Only such a document can be read in parts. Only its beginning is checked.
     """
     head = source.read(0, CHUNK)
     if not re.match(rb'(?:\xef\xbb\xbf)?\{\r?\n  "', head):
@@ -117,9 +120,9 @@ def layout(source: JsonSource) -> JsonNode | None:
 def children(
     source: JsonSource, node: JsonNode, *, limit: int, skip: int = 0
 ) -> tuple[tuple[JsonNode, ...], bool]:
-    """Return at most `limit` members of `node`, an object or a list, without the first `skip` ones.
+    """Return at most `limit` members of `node` after its first `skip` ones, and whether more follow.
 
-    The second value is True if more members follow. `source`: the document.
+    `node`: an object or a list (any other value has no members) in the document `source`.
     """
     if not node.is_container:
         return (), False
@@ -138,13 +141,16 @@ def children(
 
 
 def member(source: JsonSource, node: JsonNode, key: str) -> JsonNode | None:
-    """Return the member `key` of the object `node` of the document `source`; None if it does not exist."""
+    """Return the member `key` of the object `node` of the document `source`; None if it does not exist.
+
+    Only the first 10,000 members are examined.
+    """
     found, _more = children(source, node, limit=10_000)
     return next((child for child in found if child.key == key), None)
 
 
 def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
-    """Return the text of `node`, a JSON string of `source`, and whether the text is complete.
+    """Return the text of `node`, a JSON string in `source`, and whether it is the whole text.
 
     At most about `limit` bytes are read.
     """
@@ -159,7 +165,7 @@ def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
 
 
 def _cut_text(raw: bytes) -> str:
-    """Return as much as possible of a JSON string of which the end is missing, decoded."""
+    """Decode the JSON string `raw`, of which the end is missing, as far as possible."""
     body = raw.decode("utf-8", "ignore").removeprefix('"')
     # An escape, or one of a surrogate pair of escapes, may have been cut.
     for cut in range(min(_ESCAPE_BYTES, len(body)) + 1):
@@ -171,7 +177,7 @@ def _cut_text(raw: bytes) -> str:
 
 
 def _starts(source: JsonSource, node: JsonNode) -> Iterator[int]:
-    """Yield the position of the line break before each member of `node`, an object or a list."""
+    """Yield the offset of the line break before each member of `node`, an object or a list."""
     pattern = re.compile(rb"\n {%d}(?=[^ \n\]}])" % (2 * (node.level + 1)))
     overlap = 2 * (node.level + 1) + 4
     position = node.start
@@ -204,9 +210,9 @@ def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: in
 def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
     """Return the offset at which the value of a member ends.
 
-    `start`: the offset of the value in the document. `end`: an offset after the value; between them is only
-    white space and a comma or, after the last member (`last`), the closing bracket of the container. All
-    offsets are in bytes.
+    `start`: the offset of the member in the document. `end`: an offset after its value; between the two there
+    is only white space and a comma or, if `last` (the member is the last one), the closing bracket of its
+    container. All offsets are in bytes.
     """
     begin = max(start, end - 256)
     tail = source.read(begin, end).rstrip()
@@ -231,7 +237,10 @@ _AROUND = 60
 
 
 class Excerpt(Struct, frozen=True):
-    """A value, or its beginning if it is long; a container is formatted as in the document."""
+    """The text of a value, or only its beginning; `is_whole` tells whether it is the whole value.
+
+    The text of an object or list is formatted as in the document.
+    """
 
     node: JsonNode
     text: str
@@ -241,7 +250,7 @@ class Excerpt(Struct, frozen=True):
 class DocumentPage(Struct, frozen=True):
     """Some members of a container (an object or a list), each with the beginning of its value.
 
-    The beginning is missing if the value is itself a container.
+    The text of a member that is itself a container is empty.
     """
 
     members: tuple[Excerpt, ...]
@@ -250,17 +259,14 @@ class DocumentPage(Struct, frozen=True):
 
 
 class DocumentHit(Struct, frozen=True):
-    """One match of a search.
-
-    It has the nodes from the root down to the match, and the text around it.
-    """
+    """One match of a search: the nodes from the root down to the match, and the text around the match."""
 
     path: tuple[JsonNode, ...]
     excerpt: str
 
 
 def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
-    """Return a page of the members of `node`, an object or a list, without the first `skip` ones.
+    """Return a page of at most 200 members of `node`, an object or a list, after its first `skip` members.
 
     `source`: the document. Each member has the beginning of its value, for display.
     """
@@ -269,7 +275,7 @@ def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
 
 
 def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
-    """Return the value `node` of the document `source` for display and copying, truncated if very long."""
+    """Return the value `node` of the document `source` for display and copying, cut off after 256 KiB."""
     if node.kind == "text":
         return Excerpt(node, *text_of(source, node, _VALUE_BYTES))
     raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")
@@ -280,10 +286,10 @@ def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
 def places_of(
     source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
 ) -> tuple[DocumentHit, ...]:
-    """Return the matches of the text `needle` in names and values below `root`, in their order.
+    """Search names and values below `root` for the text `needle`, ignoring case; return the matches in order.
 
-    At most one match per value, and at most `MOST_HITS`; empty if `needle` is empty. `source`: the document.
-    `check` is called for each chunk and may raise to stop.
+    There is at most one match per value, and at most `MOST_HITS` in all; none if `needle` is empty. `source`:
+    the document. `check` is called for each part that is read and may raise to stop.
     """
     if not needle:
         return ()

@@ -26,11 +26,11 @@ _MISSING = object()
 
 
 def salvage(text: str) -> tuple[Any, str]:
-    """Return the value of the readable beginning of a damaged JSON text, and a message about the damage.
+    """Return the value in the readable beginning of a damaged JSON text, and a message about the damage.
 
-    Open brackets are closed. The message is empty for valid JSON; the value is None if nothing could be read.
-    Time and memory are linear in the length of the text. Nesting that is too deep ends the reading, but does
-    not raise.
+    Objects and lists whose end is missing end where reading stops. The message is empty for valid JSON; the
+    value is None if nothing could be read. Time and memory are linear in the length of the text. Nesting that
+    is too deep counts as damage and raises nothing.
     """
     reader = _DamagedJsonReader()
     position = len(text) - len(text.lstrip("\ufeff"))
@@ -56,7 +56,10 @@ def salvage(text: str) -> tuple[Any, str]:
 
 
 class _DamagedJsonReader:
-    """A builder of a value from JSON tokens; `value` is the result so far."""
+    """A builder of a value from JSON tokens.
+
+    `value`: the result so far; `complete`: whether the value has ended.
+    """
 
     def __init__(self) -> None:
         self.value: Any = None

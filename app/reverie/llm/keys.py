@@ -53,7 +53,7 @@ class KeyStore(Protocol):
 
     @property
     def trouble(self) -> KeyringProblem:
-        """The reason why `get` could not read the store; empty if it could."""
+        """The problem that kept the last call of `get` from reading the store; empty if there was none."""
 
     def set(self, provider: str, key: str) -> None:
         """Store the key of the service `provider`. Raises `UserError`."""
@@ -65,7 +65,7 @@ class KeyStore(Protocol):
 class _Ring:
     """This process's access to the system's keyring.
 
-    It remembers the last problem, and does not use the keyring for a while after a problem.
+    It remembers the last problem, and does not use the keyring again for 30 seconds after one.
     """
 
     def __init__(self) -> None:
@@ -79,9 +79,10 @@ class _Ring:
         return self._trouble if self._asked is _keyring() else ""
 
     def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
-        """Call `question` with the keyring; return its result within `ASK_S` seconds.
+        """Call `question` with the keyring, and return its result.
 
-        Returns None if there is no result in time, or if the keyring fails or failed a short time ago.
+        Returns None if the keyring does not respond within `ASK_S` seconds, fails, or failed a short time
+        ago.
         """
         ring = _keyring()
         if self.trouble and time.monotonic() < self._until:
@@ -141,12 +142,12 @@ _RING = _Ring()
 
 
 def never_unlock() -> None:
-    """Disable the keyring's prompt in this process; use it where no person could respond."""
+    """Never prompt the user to unlock the keyring in this process; use it where no person could respond."""
     _RING.may_unlock = False
 
 
 class SystemKeys:
-    """The keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
+    """A `KeyStore` in the keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
 
     def get(self, provider: str) -> str | None:
         """Return the key of the service `provider`; None if there is none or the keyring fails."""
@@ -159,7 +160,7 @@ class SystemKeys:
     def set(self, provider: str, key: str) -> None:
         """Store the key of the service `provider`.
 
-        Raises `UserError` if the key is unusable or the keyring refuses.
+        Raises `UserError` if the key cannot be sent in an HTTP header or the keyring refuses.
         """
         import keyring.errors
 
@@ -192,7 +193,10 @@ class SystemKeys:
 
 
 class TypedKey:
-    """A key store that also returns one key which a person has just typed and not stored yet."""
+    """A key store that also returns one key which a person has typed but not stored yet.
+
+    `kept`: the real store; `key`: the typed key for `provider`.
+    """
 
     def __init__(self, kept: KeyStore, provider: str, key: str) -> None:
         self._kept, self._provider, self._key = kept, provider, key
@@ -210,11 +214,11 @@ class TypedKey:
 def find_key(
     provider: str, names: tuple[str, ...], *, needed: bool, env: Mapping[str, str], keys: KeyStore
 ) -> tuple[str | None, KeySource]:
-    """Return the key of a provider (None if there is none) and the source of the key.
+    """Return the key of the service `provider` (None if there is none), and where it comes from.
 
-    `names` are its environment variables, in the order in which they are tried, before `keys`. `needed`: the
-    provider requires a key; without one, the source is then "missing" or the problem of the keyring,
-    otherwise "none needed".
+    `names`: the environment variables in `env` that are tried, in this order, before `keys`. `needed`:
+    whether the service requires a key. Without a key the second value is "none needed" if it does not;
+    otherwise it is the problem of the keyring, or "missing".
     """
     for name in names:
         key = env.get(name, "").strip()
@@ -229,7 +233,7 @@ def find_key(
 
 
 def usable(key: str) -> bool:
-    """Return whether a key can be sent in an HTTP header."""
+    """Return whether `key` can be sent in an HTTP header: not empty, and only printable ASCII."""
     return bool(key) and all("!" <= character <= "~" for character in key)
 
 

@@ -50,16 +50,16 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Return the token counts of a service, limited to plausible values; None if `usage` is None."""
+    """Return the token counts `usage` of a service, limited to plausible values; None if `usage` is None."""
     if usage is None:
         return None
     return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
 
 
 def decoded(call: ToolCall) -> Any:
-    """Return the arguments of a call as an object for the trace and observers.
+    """Return the arguments of a tool call as an object, for the trace and observers.
 
-    Placeholders stay in them; arguments that cannot be decoded are returned as text.
+    Placeholders for secrets in them are not replaced. Arguments that cannot be decoded are returned as text.
     """
     try:
         return decode_arguments(call.arguments)
@@ -68,11 +68,11 @@ def decoded(call: ToolCall) -> Any:
 
 
 def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
-    """Return the turn without unpaired surrogates and with unique call ids.
+    """Return `turn`, an answer of the model, without unpaired surrogates and with unique call ids.
 
-    `step`: the number of the turn, used in new ids. `call_ids` holds the ids of all calls of the
-    conversation; the ids of this turn are added to it. Token counts are limited to plausible values;
-    arguments that cannot be parsed are not changed.
+    `step`: the number of the answer, used in new ids. `call_ids`: the ids of all calls of the conversation so
+    far; those of this answer are added to the set. Token counts are limited to plausible values; arguments
+    that cannot be parsed are not changed.
     """
     message = turn.message
     calls: list[ToolCall] = []
@@ -106,7 +106,7 @@ _log = logging.getLogger(__name__)
 
 
 class AgentLimits(Struct, frozen=True):
-    """The limits of one run of the agent loop: steps, time and output tokens."""
+    """The limits of one run of the agent loop: steps (answers of the model), time and output tokens."""
 
     max_steps: int
     """The maximum number of the model's answers."""
@@ -124,7 +124,7 @@ class AgentLimits(Struct, frozen=True):
 
 
 class AgentEvent(Struct, frozen=True):
-    """One item of progress. Texts and arguments contain placeholders."""
+    """One event of a run's progress, in which texts and arguments contain placeholders for secrets."""
 
     kind: Literal["text", "tool-begins", "retry", "turn", "tool"]
     """The kind of progress.
@@ -134,6 +134,7 @@ class AgentEvent(Struct, frozen=True):
     the run so far. `tool`: a call has ended with the result in `text`.
     """
     step: int
+    """The number of the model's answer in the run, from 1."""
     text: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -150,8 +151,9 @@ class AgentResult(Struct, frozen=True):
     usage: TokenUsage | None
     """The tokens that were used; None if no answer reported its usage."""
     steps: int
+    """The number of the model's answers."""
     error: ProviderError | None
-    """The reason of a `failed` outcome, as an error for people."""
+    """The reason of a `failed` outcome, as an error for people; None for any other outcome."""
     trace: Trace
 
 
@@ -169,15 +171,15 @@ async def run_agent(
     trace: Trace | None = None,
     answer_schema: Mapping[str, Any] | None = None,
 ) -> AgentResult:
-    """Run the model until it makes no more calls, or a limit ends the run.
+    """Run the model with its tools until it makes no more calls or a limit ends the run; return the result.
 
-    The loop hides the secrets in everything that it sends. `messages` contain memory text with its secrets;
-    `system` contains only instructions, which may explain placeholders (`EXAMPLE`). `tools` are offered to
-    the model. `cancelled` may raise; this ends the run with that exception. `observer` gets each event of the
-    run. `vault` has the secrets of the run and their placeholders. `follow_up` gets the text of an answer
-    without calls and returns one more message for the model (a new attempt), or None to finish.
+    `messages` may contain secrets: in everything that is sent, `vault` replaces them with placeholders.
+    `system` has only instructions, which may explain placeholders (`llm.vault.EXAMPLE`). `tools`: the tools
+    that the model may call. `cancelled`: returns whether to cancel the run; an exception that it raises ends
+    the run and is raised. `observer` gets each event of the run. `follow_up` gets the text of an answer
+    without calls, and returns one more message for the model (this starts a new attempt), or None to finish.
     `answer_schema`: the JSON schema for the text of the answers; None: any text. `trace` is filled during the
-    run, so the caller has it even if a bug ends the run.
+    run, so that the caller has it even if a bug ends the run; None: a new one.
     """
     run = _Run(
         provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema
@@ -186,7 +188,7 @@ async def run_agent(
 
 
 class _Stop(Exception):
-    """Raised inside the loop to end a run with a given outcome."""
+    """Raised inside the loop to end a run with `outcome` and, if it failed, the `error`."""
 
     def __init__(self, outcome: AgentOutcome, error: ProviderError | None = None) -> None:
         super().__init__(outcome)
@@ -266,7 +268,10 @@ class _Run:
             self._trace.attempt(self._messages)
 
     async def _turn(self) -> ModelTurn:
-        """Return one answer of the model, sanitised and recorded in the trace."""
+        """Request the next answer of the model, sanitise it, record it in the trace, and return it.
+
+        Raises `_Stop` if the run must end.
+        """
         self._check()
         if self._steps >= self._limits.max_steps:
             raise _Stop("step-limit")
@@ -293,7 +298,7 @@ class _Run:
     async def _complete(self, request: ModelRequest) -> ModelTurn:
         """Return the provider's answer to `request`.
 
-        Raises if the run is cancelled or the deadline passes first.
+        Raises `_Stop` if the run is cancelled, the deadline passes first, or the provider fails.
         """
         task = asyncio.ensure_future(self._provider.complete(request, progress=self._progress))
         try:
@@ -322,9 +327,10 @@ class _Run:
             raise _Stop("time-limit")
 
     async def _answer(self, turn: ModelTurn) -> None:
-        """Carry out the calls of a turn, and add exactly one result for each to the conversation.
+        """Carry out the tool calls of `turn`, and add exactly one result for each to the conversation.
 
-        After a stop the remaining calls are not carried out.
+        If the run is cancelled or its deadline passes, the remaining calls are not carried out, and `_Stop`
+        is raised.
         """
         stop: _Stop | None = None
         for number, call in enumerate(turn.message.tool_calls):
@@ -348,7 +354,7 @@ class _Run:
         return None
 
     def _executed(self, call: ToolCall, *, cut: bool) -> ToolOutcome:
-        """Carry out a call; return its outcome.
+        """Carry out a tool call; return its outcome, in which secrets are replaced by placeholders.
 
         `cut`: whether the answer ended at its length limit, perhaps in the middle of this call.
         """
@@ -369,7 +375,7 @@ class _Run:
         return outcome
 
     def _prepared(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
-        """Return the tool that a call names, and its arguments with secrets restored.
+        """Return the tool that `call` names, and its arguments with secrets in place of their placeholders.
 
         Raises `UserError` for errors that the model can correct.
         """
@@ -398,7 +404,7 @@ class _Run:
         return ready
 
     def _give(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        """Add `outcome`, the result of a tool call, to the conversation and the trace.
+        """Add `outcome`, the result of the tool call `call`, to the conversation and the trace.
 
         `outcome` must contain no secrets.
         """
@@ -449,7 +455,7 @@ def _too_many() -> str:
 
 
 def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
-    """Log the exception of `task`, an abandoned request, if it is a bug; ignore errors of the provider."""
+    """Log the exception of `task`, an abandoned request, unless it is an error of the provider."""
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, UserError):
         _log.error("A cancelled model request failed with %s.", type(error).__name__)

@@ -24,7 +24,10 @@ Placeholders in them are replaced by the text that they stand for.
 
 
 class CommandGuard(Protocol):
-    """An object that executes memory commands or refuses them, such as `runs.guard.Guard`."""
+    """An object that executes memory commands or refuses them, such as `runs.guard.Guard`.
+
+    `remaining`: the number of changes that it still allows.
+    """
 
     @property
     def remaining(self) -> int: ...
@@ -37,11 +40,11 @@ class CommandGuard(Protocol):
 
 
 def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: TextMarks, *, budget: int) -> FunctionTool:
-    """Return a tool by which models run the memory commands, behind the guard of the run.
+    """Return a tool with which a model runs the memory commands.
 
-    `guard` carries out the commands, or refuses them. A refusal is a result, so that the model can recover.
-    `spec`: the description of the tool for the model. Text that the model views is put between `marks`.
-    `budget` is the allowed number of changes, which results mention.
+    `guard` executes the commands or refuses them; a refusal is a result, so that the model can recover.
+    `spec`: the description of the tool for the model. Text of memories that the model views is put between
+    `marks`. `budget`: the allowed number of changes, which results mention.
     """
 
     def call(arguments: Mapping[str, Any]) -> ToolOutcome:
@@ -58,7 +61,10 @@ def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: TextMarks, *, budget
 
 
 def memory_spec(description: str, reason: Mapping[str, Any] = _TEXT) -> ToolSpec:
-    """Return the description of the memory tool; `reason` is the schema of the reason for a change."""
+    """Return the description of the memory tool for a model.
+
+    `description`: its text; `reason`: the JSON schema of the argument in which the model gives a reason.
+    """
     properties = {
         "command": {"type": "string", "enum": sorted(COMMANDS)},
         "path": _TEXT,

@@ -20,7 +20,10 @@ _VERSION = re.compile(r"[-@:](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
 class Price(Struct, frozen=True):
-    """Prices in US dollars per million tokens."""
+    """Prices in US dollars per million tokens.
+
+    `cached_input`: input read from the service's cache; `cache_write`: input written to it.
+    """
 
     input: Decimal
     cached_input: Decimal
@@ -28,7 +31,7 @@ class Price(Struct, frozen=True):
     output: Decimal
 
     def of(self, usage: TokenUsage) -> Decimal:
-        """Return the cost of this usage in US dollars; cached input is charged at its own price only."""
+        """Return the cost of `usage` in US dollars; cached input is charged only at its own price."""
         fresh = max(0, usage.input - usage.cached_input - usage.cache_write)
         return (
             fresh * self.input
@@ -39,9 +42,10 @@ class Price(Struct, frozen=True):
 
 
 class PriceTable(Struct, frozen=True):
-    """Prices of models.
+    """Prices of models on the date `as_of`; estimates, without discounts, batch or long-prompt rates.
 
-    They are estimates, without discounts, batch rates or long-prompt rates.
+    `exact`: prices by the name `provider:model`; `families`: prices by the beginning of such a name; `free`:
+    providers whose models cost nothing.
     """
 
     as_of: str
@@ -53,7 +57,7 @@ class PriceTable(Struct, frozen=True):
     """The providers whose models cost nothing."""
 
     def find(self, model: str) -> Price | None:
-        """Return the price of `provider:model`; None if it is not known."""
+        """Return the price of `model` (`provider:model`); None if it is not known."""
         provider, _, name = model.partition(":")
         if provider == "ollama" and name.endswith(("-cloud", ":cloud")):
             return None
@@ -73,7 +77,10 @@ _NOTHING = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
 
 
 def cost_usd(model: str, usage: TokenUsage) -> Decimal | None:
-    """Return the cost of `usage` for `provider:model` in US dollars; None if it is not known."""
+    """Return the cost of `usage` in US dollars; None if the price of `model` is not known.
+
+    `model`: written `provider:model`.
+    """
     price = price_table().find(model)
     return None if price is None else price.of(usage)
 
@@ -88,9 +95,9 @@ def price_table() -> PriceTable:
 
 
 def parse_table(text: str) -> PriceTable:
-    """Return the table of prices in a JSON text.
+    """Return the price table in a JSON text.
 
-    An exception for an invalid text is a bug, because the table is part of the program.
+    Invalid text raises an exception, which is a bug, because the table is part of the program.
     """
     data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     prices = {

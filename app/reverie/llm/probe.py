@@ -52,7 +52,7 @@ _PASSES = {
 
 
 class ProbeStep(Struct, frozen=True):
-    """One step of the test of a model, with its result as a sentence for people."""
+    """One step of the test of a model: passed, failed or skipped, with a sentence for people."""
 
     name: StepName
     state: StepState
@@ -68,8 +68,9 @@ class ProbeReport(Struct, frozen=True):
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
     """Test the model `provider` with one real request to call a tool; return the result of each step.
 
-    The request is ended after `limit_s` seconds. Steps after a failed one are skipped. The request contains
-    no memory text. An error that a person can fix is a failed step, never an exception.
+    `limit_s`: the time limit of the request in seconds. If the request fails, the steps after the failed one
+    are skipped. The request contains no memory text. An error that a person can fix is a failed step, never
+    an exception.
     """
     seen: list[StreamProgress] = []
     request = ModelRequest(
@@ -115,7 +116,7 @@ def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
 
 
 def _tool_trouble(turn: ModelTurn) -> str:
-    """Return a sentence on the error in the tool call of the answer `turn`; "" if there is none."""
+    """Return a sentence that says what is wrong with the tool call in `turn`; empty if it is right."""
     if not turn.message.tool_calls:
         return "The model responded with text instead of a tool call."
     call = turn.message.tool_calls[0]

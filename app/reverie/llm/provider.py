@@ -46,7 +46,10 @@ class UserMessage(Struct, frozen=True):
 
 
 class AssistantMessage(Struct, frozen=True):
-    """A model's answer in a conversation: its text and the tool calls that it requests."""
+    """A model's answer in a conversation: its text and the tool calls that it requests.
+
+    `extra`: data that a provider requires back unchanged, by provider name.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -67,7 +70,7 @@ Message = UserMessage | AssistantMessage | ToolResult
 
 
 class ToolOutcome(Struct, frozen=True):
-    """The outcome of carrying out a tool call."""
+    """The outcome of a tool call: its text for the model, and whether it changed a memory (`wrote`)."""
 
     content: str
     is_error: bool = False
@@ -78,8 +81,8 @@ class ToolOutcome(Struct, frozen=True):
 class TokenUsage(Struct, frozen=True):
     """The numbers of tokens as counted by the provider.
 
-    `input` includes `cached_input` (read from the provider's cache) and `cache_write`; `output` includes
-    `reasoning`.
+    `input` includes `cached_input` (read from the provider's cache) and `cache_write` (written to it);
+    `output` includes `reasoning`.
     """
 
     input: int = 0
@@ -101,7 +104,8 @@ class TokenUsage(Struct, frozen=True):
 class ModelTurn(Struct, frozen=True):
     """One complete answer of a model.
 
-    `usage` is None if the provider did not report it.
+    `finish`: why the answer ended. `usage`: None if the provider did not report it. `model`: the name of the
+    model as the service reports it.
     """
 
     message: AssistantMessage
@@ -143,7 +147,10 @@ class ProviderError(UserError):
 
 
 class ModelRequest(Struct, frozen=True):
-    """One request to a model: instructions, conversation, tools, and limits of length and time."""
+    """One request to a model: instructions, conversation, tools, and limits of length and time.
+
+    `deadline`: on the clock of `time.monotonic`. `answer_schema`: the JSON schema for the text of the answer.
+    """
 
     system: str
     messages: Sequence[Message]
@@ -157,7 +164,11 @@ class ModelRequest(Struct, frozen=True):
 
 
 class StreamProgress(Struct, frozen=True):
-    """One piece of an answer that is still arriving, or a message about a repeated request."""
+    """One piece of an answer that is still arriving, or a message about a repeated request.
+
+    Only one field is set: a piece of text, the name of a tool whose call begins, or the sentence about the
+    retry.
+    """
 
     text: str = ""
     """The newest piece of the answer's text."""
@@ -172,11 +183,11 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The model as `provider:model`, as in settings and records."""
+        """The name of the model as `provider:model`, as in settings and records."""
 
     @property
     def destination(self) -> str:
-        """The scheme, host and port to which text goes; empty if it does not leave this machine.
+        """The scheme, host and port to which text is sent; empty if the text does not leave this machine.
 
         A server on this machine that may pass the text on counts as a destination.
         """
@@ -186,8 +197,8 @@ class Provider(Protocol):
     ) -> ModelTurn:
         """Send a request; return the complete answer.
 
-        `progress` is called while the answer arrives. Raises `ProviderError`.
+        `progress` is called for each piece of the answer that arrives. Raises `ProviderError`.
         """
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the service."""

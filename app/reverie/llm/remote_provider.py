@@ -31,8 +31,9 @@ class RemoteProvider:
 
     If the service refuses a request because of one of its fields, the request is adapted, once per field. A
     temporary failure is retried, never past the deadline. Nothing is repeated once a part of the answer has
-    been passed on, so that visible text does not change. Pauses grow, with jitter, or have the length that
-    the service requests; a pause that would end after the deadline ends the request at once.
+    been reported as progress, so that visible text does not change. Pauses between attempts grow, with a
+    random part, or have the length that the service requests; a pause that would end after the deadline ends
+    the request at once.
     """
 
     def __init__(
@@ -67,7 +68,8 @@ class RemoteProvider:
     ) -> ModelTurn:
         """Send the request, repeatedly if needed, and return the answer.
 
-        Raises `ProviderError`, at the latest when the deadline of the request has passed.
+        `progress` gets each piece of the answer, and a message for each retry. Raises `ProviderError`, at the
+        latest when the deadline of the request has passed.
         """
         self._last = None
         try:
@@ -77,7 +79,7 @@ class RemoteProvider:
             raise service_errors.deadline_error(self._service, self._last) from None
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the service."""
         await self._transport.close()
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
@@ -115,7 +117,7 @@ class RemoteProvider:
             await self._sleep(pause)
 
     async def _attempt(self, request: ModelRequest, progress: Progress) -> ModelTurn:
-        """Send one request and adapt it as often as the service requires; return the answer.
+        """Send one request, adapted as often as the service requires, and return the answer.
 
         Raises `ServiceProblem`.
         """

@@ -36,7 +36,11 @@ _WORDS = re.compile(r"(?=.{,23}$)[a-z]+(?:[-_ ][a-z]+)*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
-    """The facts about a service and its model that its error messages need."""
+    """What error messages need to know about a service and its model.
+
+    `key_hint`: a sentence about where to store the key. `local`: whether the service runs on this machine.
+    `secrets`: the values that are sent as its key.
+    """
 
     name: str
     model: str
@@ -53,7 +57,7 @@ class Service:
 
     @property
     def telling_secrets(self) -> tuple[str, ...]:
-        """The secrets that are certainly not ordinary words.
+        """The secrets of the service that are certainly not ordinary words.
 
         Only these are removed from answers and messages: local servers accept any word as a key ("ollama",
         "none"), and a text may contain such a word with its ordinary meaning.
@@ -62,10 +66,10 @@ class Service:
 
 
 class ServiceRefusal(Exception):
-    """Raised if the service refused a request, by a status or inside a stream.
+    """Raised if the service refused a request, with an HTTP status or inside a stream.
 
-    `message` is the service's own text and must be checked before it is shown; `wait_s` is the pause in
-    seconds that the service asked for.
+    `kind`: the service's own name for the error. `message`: the service's own text, which must be checked
+    before it is shown. `wait_s`: the pause in seconds that the service asked for; None if it asked for none.
     """
 
     def __init__(
@@ -83,9 +87,10 @@ class Malformed(Exception):
 
 
 class ServiceProblem(Exception):
-    """Raised if an attempt failed.
+    """Raised if one attempt to get an answer failed; `error` is the error to show.
 
-    `again`: whether another attempt may succeed; `wait_s`: the pause in seconds that the service asked for.
+    `again`: whether another attempt may succeed. `wait_s`: the pause in seconds that the service asked for;
+    None if it asked for none.
     """
 
     def __init__(self, error: ProviderError, *, again: bool = False, wait_s: float | None = None) -> None:
@@ -96,9 +101,9 @@ class ServiceProblem(Exception):
 
 
 class _Rule(Struct, frozen=True):
-    """The texts for one kind of problem.
+    """The texts for one kind of problem, and whether another attempt may succeed (`again`).
 
-    They are templates that are filled in with a service, its model and further values.
+    The texts are templates that are filled in with a service, its model and further values.
     """
 
     fault: ProviderFault
@@ -122,7 +127,7 @@ def _rules_of(table: Mapping[str, Any]) -> dict[str, _Rule]:
 
 
 def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
-    """Return the error that the tables of texts have under `name`.
+    """Return the error whose texts have the key `name` in `model_errors.toml` or `refusals.toml`.
 
     `addition` is appended to its cause; `words` are the values for its templates.
     """
@@ -136,10 +141,9 @@ def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
 
 
 def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
-    """Return the error that the tables of texts have under `name`, for `service`.
+    """Return the error whose texts have the key `name`, filled in for `service`.
 
-    `addition` is appended to the cause. `more`: values for the templates, besides the facts about the
-    service.
+    `addition` is appended to the cause. `more`: values for the templates besides the facts about the service.
     """
     online = "Check the connection, and base_url in the settings."
     start = f"Start the server {service.name}, or correct its base_url in the settings."
@@ -182,9 +186,10 @@ _NO_MODEL = re.compile(
 
 
 def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
-    """Return the problem for a refusal by the service.
+    """Return the problem to raise for a refusal by `service`.
 
-    `quoted`: the request's text, which must not be repeated in a message; empty: any text may be.
+    The message quotes the service's own text, unless that text repeats a part of `quoted`, the text of the
+    request.
     """
     name = _rule_name(refusal)
     addition = _own_words(service, refusal.message, quoted)
@@ -213,9 +218,9 @@ def _rule_name(refusal: ServiceRefusal) -> str:
 
 
 def malformed_error(service: Service, what: str) -> ProviderError:
-    """Return the error for an answer that violates the format.
+    """Return the error for an answer of `service` that violates the wire format.
 
-    `what` is the rest of the sentence that begins with the name of the service: "sent ...".
+    `what`: what the service did, for the sentence that begins with its name: "sent ...".
     """
     return _error("malformed", service, what=what)
 
@@ -236,9 +241,9 @@ def silence_error(service: Service, idle_s: float) -> ProviderError:
 
 
 def deadline_error(service: Service, last: ProviderError | None = None) -> ProviderError:
-    """Return the error for a run that reached its time limit.
+    """Return the error for a request to `service` that reached the time limit of the run.
 
-    `service`: the model service. `last`: the last error before that, which is quoted; None: there was none.
+    `last`: the last error before that, which is quoted; None if there was none.
     """
     before = f" Before that: {last.title} {last.cause}" if last else ""
     return _error("deadline", service, before=before)
@@ -247,7 +252,7 @@ def deadline_error(service: Service, last: ProviderError | None = None) -> Provi
 def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
     """Return the error for a service that asks for a pause of `wait_s` seconds, beyond the time limit.
 
-    `error`: the error of the request after which the service asked for the pause.
+    `error`: the error that would have been retried after the pause.
     """
     return ProviderError(
         error.fault,
@@ -260,26 +265,26 @@ def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
 def unreachable_error(service: Service, error: BaseException, *, proxy: bool = False) -> ProviderError:
     """Return the error for a connection to `service` that could not be made.
 
-    The reason is taken from the causes of the HTTP library's exception `error`; `proxy`: the connection to
-    the proxy failed.
+    `error`: the exception of the HTTP library, whose causes give the reason. `proxy`: whether it was the
+    connection to the proxy that failed.
     """
     return _error("proxy" if proxy else _why_unreachable(list(_causes(error))), service)
 
 
 def proxy_settings_error(service: Service) -> ProviderError:
-    """Return the error for an invalid proxy in the environment, so that no request to `service` was made."""
+    """Return the error for invalid proxy settings in the environment; nothing was sent to `service`."""
     return _error("proxy-settings", service)
 
 
 def address_error(service: Service) -> ProviderError:
-    """Return the error for settings of `service` from which no request can be built."""
+    """Return the error for settings of `service` (address, headers) from which no request can be built."""
     return _error("request-settings", service)
 
 
 def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
-    """Return the error for a redaction that failed its self-test (`text.redact`), so that nothing was sent.
+    """Return the error for a failed self-test of the redaction of secrets; nothing was sent to `service`.
 
-    `service`: the model service. `failed`: the kinds of planted secrets that the redaction did not find.
+    `failed`: the kinds of planted secrets that the redaction (`text.redact`) did not find.
     """
     return _error("redaction", service, missed=", ".join(failed))
 
@@ -287,7 +292,7 @@ def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
 def web_page_error(service: Service) -> ProviderError:
     """Return the error for an HTML page that arrived in place of the answer of `service`.
 
-    The address is wrong, or it is a network's sign-in page.
+    Then the address is wrong, or the page is a network's sign-in page.
     """
     return _error("web-page", service)
 
@@ -310,9 +315,9 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 
 
 def _own_words(service: Service, message: str, quoted: str) -> str:
-    """Return the service's own message as a sentence to append to a cause; "" if it must not be shown.
+    """Return the service's own message as a sentence to append to a cause; empty if it must not be shown.
 
-    `quoted`: the request's text; a message that repeats a part of it is not shown.
+    It must not be shown if it repeats a part of `quoted`, the text of the request.
     """
     text = " ".join(message.split())
     for secret in service.telling_secrets:

@@ -28,10 +28,9 @@ _MAX_DEPTH = 20
 class Tool(Protocol):
     """One tool that a run offers to the model.
 
-    It is synchronous and fast, such as a guarded command on the copy that the run edits.
-
-    Errors that a model can correct are results (`ToolOutcome.is_error`) or `UserError`s; any other exception
-    is a bug, which ends the run.
+    A call is synchronous and fast, such as a memory command on the copy that the run edits. An error that the
+    model can correct is a result (`ToolOutcome.is_error`) or a `UserError`; any other exception is a bug,
+    which ends the run.
     """
 
     @property
@@ -39,7 +38,7 @@ class Tool(Protocol):
 
     @property
     def restored(self) -> frozenset[str]:
-        """The names of the arguments with memory text.
+        """The names of the arguments that become text of a memory.
 
         Placeholders in them are replaced by the secrets that they stand for.
         """
@@ -48,8 +47,8 @@ class Tool(Protocol):
     def remarks(self) -> frozenset[str]:
         """The names of the arguments that are the model's own remarks and are only recorded.
 
-        Placeholders in them stay. A placeholder in any other argument is an error; in a path, for example, it
-        would put the secret into records.
+        Placeholders for secrets in them are not replaced. A placeholder in an argument that is neither here
+        nor in `restored` is an error; in a path, for example, it would put the secret into records.
         """
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
@@ -60,7 +59,7 @@ class Tool(Protocol):
 
 
 class FunctionTool(Struct, frozen=True):
-    """A tool that calls a function."""
+    """A tool that calls `function` with the arguments of the model; see `Tool` for the other fields."""
 
     spec: ToolSpec
     function: Callable[[Mapping[str, Any]], ToolOutcome]
@@ -76,7 +75,7 @@ class FunctionTool(Struct, frozen=True):
 
 
 def tool_spec(name: str) -> ToolSpec:
-    """Return the description of a tool from `resources/tools.toml`."""
+    """Return the description of the tool `name` from `resources/tools.toml`."""
     row = _table()[name]
     return ToolSpec(name, row["description"], row["parameters"])
 
@@ -87,9 +86,9 @@ def _table() -> dict[str, Any]:
 
 
 def decode_arguments(text: str) -> dict[str, Any]:
-    """Return the arguments of a tool call, which a model sent as the JSON text `text`; empty for no text.
+    """Return the arguments of a tool call, which a model sent as the JSON text `text`; empty for empty text.
 
-    Raises `StoreError`.
+    Raises `StoreError` if they are not a JSON object of usable values.
     """
     if not text.strip():
         return {}
@@ -110,9 +109,9 @@ def decode_arguments(text: str) -> dict[str, Any]:
 def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> str | None:
     """Return a sentence that describes how `value` violates `schema`; None if it does not.
 
-    `name`: the name of the value in the sentence; empty for the arguments as a whole. `schema` is a JSON
-    schema with `type`, `enum`, `required`, `properties` and `items`. Names that it does not contain are
-    accepted, because the commands have aliases. A null counts as an absent optional argument.
+    `name`: the name of the value in the sentence; empty for the arguments as a whole. `schema`: a JSON
+    schema, of which `type`, `enum`, `required`, `properties` and `items` are checked. Members that it does
+    not name are accepted, because the commands have aliases. A null counts as an absent optional argument.
     """
     shown = name or "The arguments"
     types = schema.get("type")
@@ -130,7 +129,7 @@ def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> s
 
 
 def unknown_tool(name: str, tools: Sequence[Tool]) -> StoreError:
-    """Return the error for a tool that does not exist; the error lists the existing tools."""
+    """Return the error for a call of the tool `name`, which does not exist; it lists the existing `tools`."""
     known = ", ".join(tool.spec.name for tool in tools) or "none"
     return StoreError(f"There is no tool {name[:_SHOWN_CHARS]!r}.", next_step=f"Available: {known}.")
 

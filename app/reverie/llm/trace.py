@@ -43,7 +43,9 @@ NO_OP_TOOL = "no_new_memories"
 class TraceHead(Struct, frozen=True):
     """The facts about a run that its agent loop does not know.
 
-    `existing_memory`: the text of the memory before the run, with placeholders for secrets (`llm.vault`).
+    `kind`: the kind of run, such as "writer". `trigger_message_id`: the message that started the run.
+    `existing_memory`: the text of the memory before the run. `more`: further members for the `reverie` part
+    of the trace document.
     """
 
     run_id: str
@@ -58,7 +60,7 @@ class TraceHead(Struct, frozen=True):
 
 
 class Trace:
-    """The record of one `run_agent` call."""
+    """The record of one `run_agent` call, filled while the run is in progress."""
 
     def __init__(
         self,
@@ -91,7 +93,10 @@ class Trace:
         self.attempt(messages)
 
     def attempt(self, messages: Sequence[Message]) -> None:
-        """Start a new attempt, the first one or one after a reminder; `messages`: the conversation so far."""
+        """Record the start of an attempt, the first one or one after a reminder.
+
+        `messages`: the conversation so far.
+        """
         self._step_began = self._clock(), self._monotonic()
         self._attempts.append(
             {
@@ -128,9 +133,9 @@ class Trace:
         self._call_began = self._clock(), self._monotonic()
 
     def call_ends(self, call: ToolCall, arguments: Any, outcome: ToolOutcome) -> None:
-        """Record a finished tool call and its outcome.
+        """Record the end of a tool call, with its outcome.
 
-        `arguments`: decoded, with placeholders, or the text as received if it cannot be decoded.
+        `arguments`: decoded, with placeholders for secrets, or the text as received if it cannot be decoded.
         """
         attempt = self._attempts[-1]
         execution: dict[str, Any] = {
@@ -151,9 +156,9 @@ class Trace:
         attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
-        """Record the result of a tool call at the step that made the call.
+        """Record `result`, of a tool call, at the step that requested the call.
 
-        Only a limited number of results per step is kept.
+        Only the first 64 results of a step are kept.
         """
         results = self._attempts[-1]["stepResults"][-1]["toolResults"]
         if len(results) < _LISTED_CALLS:
@@ -163,7 +168,7 @@ class Trace:
     def end(
         self, outcome: AgentOutcome, usage: TokenUsage | None, error: BaseException | None = None
     ) -> None:
-        """Record the outcome, and the `usage` of tokens (None if unknown).
+        """Record the outcome of the run, and the `usage` of tokens (None if unknown).
 
         `error`: the cause of a failure; None: there was none. Of any error but a `UserError` only the type is
         recorded, because its text may contain anything.

@@ -23,7 +23,12 @@ _QUOTE_CHARS = 400
 
 
 class Call(Struct, frozen=True):
-    """One tool call of a model."""
+    """One tool call of a model, with its result if it was executed (`ran`).
+
+    `attempt` and `step` count from 1; step 0: the answer that made the call is unknown. `problem`: the error
+    in the result, or empty. `broken_input`: whether the arguments are not a JSON object. `started_at`: UTC
+    ms.
+    """
 
     name: str
     id: str
@@ -42,7 +47,10 @@ class Call(Struct, frozen=True):
 
 
 def call_text(call: Call) -> str:
-    """Return one tool call in full, as text."""
+    """Return a tool call in full for display: name, id, input, output and error.
+
+    `input` and `output` of the call must be text.
+    """
     lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", call.input]
     if call.ran:
         lines += ["", "output:", call.output]
@@ -54,7 +62,10 @@ def call_text(call: Call) -> str:
 
 
 class Step(Struct, frozen=True):
-    """One answer of the model, with the tool calls that it requested."""
+    """One answer of the model, with the tool calls that it requested.
+
+    `index`: its number in the attempt, from 1. `finish`: why it ended. Times are UTC ms, None if unknown.
+    """
 
     attempt: int
     index: int
@@ -71,17 +82,19 @@ class Step(Struct, frozen=True):
 
 
 class TraceMessage(Struct, frozen=True):
-    """One message that was sent to the model.
-
-    `text` is its readable part.
-    """
+    """One message that was sent to the model; `text` is its content without the JSON around it."""
 
     role: str
     text: str
 
 
 class Attempt(Struct, frozen=True):
-    """One attempt of a run: the messages to the model, its answers, and their result."""
+    """One attempt of a run: the messages to the model, its answers, and their result.
+
+    `index`: its number, from 1. `calls`: all tool calls of the attempt. `error`: the error that ended it, or
+    empty. `aborted`: whether it was cancelled or timed out. `wrote`: whether it wrote to a memory. `finish`:
+    why the last answer ended. `started_at`: UTC ms.
+    """
 
     index: int
     messages: tuple[TraceMessage, ...]
@@ -98,12 +111,17 @@ class Attempt(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All text of the model in this attempt."""
+        """All text of the model in this attempt, without its tool calls."""
         return "\n".join(step.text for step in self.steps if step.text.strip())
 
 
 class TraceFacts(Struct, frozen=True):
-    """The facts of a whole trace: the run, its prompt and memory, and its attempts."""
+    """The facts of a whole trace: the run, its prompt and memory, and its attempts.
+
+    Times are UTC ms, None if unknown. `timeout_ms`: the time limit of the run. `wrote`: whether a memory was
+    written. `satisfied`: whether one was written or the model reported that there is nothing to write; None
+    if not recorded.
+    """
 
     kind: str
     run_id: str
@@ -132,7 +150,7 @@ class TraceFacts(Struct, frozen=True):
 
     @property
     def duration_ms(self) -> int | None:
-        """The duration of the run in ms; None if the document does not show it."""
+        """The duration of the run in ms; None if the trace does not show it."""
         if self.started_at is None:
             return None
         known = [self.ended_at] if self.ended_at is not None else _known_times(self)
@@ -140,7 +158,7 @@ class TraceFacts(Struct, frozen=True):
 
 
 def facts_of(document: Mapping[str, Any]) -> TraceFacts:
-    """Return the facts of a document; whatever the document lacks is empty."""
+    """Return the facts of a trace document; whatever the document lacks is empty, 0, False or None."""
     ours = as_object(document.get("reverie"))
     raw = document.get("attempts")
     attempts = tuple(_attempt(item, place) for place, item in enumerate(as_list(raw), start=1))
@@ -173,14 +191,17 @@ def facts_of(document: Mapping[str, Any]) -> TraceFacts:
 
 
 def whole(value: Any) -> int | None:
-    """Return a finite number as an integer, without its fraction; None for anything else, also a bool."""
+    """Return a finite number as an integer, without its fraction; None for anything else, such as a bool."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)
 
 
 def words_of(value: Any) -> str:
-    """Return a value as text: a string unchanged, an error as its message, anything else as JSON."""
+    """Return a value as text: a string unchanged, an error as its message, anything else as JSON.
+
+    An error is an object with a `message`. None becomes an empty text.
+    """
     if isinstance(value, str):
         return value
     if value is None:
@@ -193,7 +214,7 @@ def words_of(value: Any) -> str:
 
 
 def short(text: str) -> str:
-    """Return `text` on one line for quoting, truncated if it is long."""
+    """Return `text` on one line for quoting, cut off after 400 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _QUOTE_CHARS else line[:_QUOTE_CHARS].rstrip() + "…"
 
@@ -237,7 +258,7 @@ def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
 
 
 def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
-    """Return the calls that `item`, the answer of step `step` in attempt `attempt`, requested.
+    """Return the tool calls in `item`, a model's answer: number `step` of the attempt number `attempt`.
 
     In a dump of mux, they are listed in `toolCalls` or are parts of `content`.
     """
@@ -288,8 +309,8 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
     """Match the executed calls (`executions`) with the answers that requested them (`steps`).
 
-    Calls are matched by id, or else by name in order. Returns the steps with their calls as executed, and all
-    calls; calls that were never executed come last.
+    Calls are matched by id; those without an id by name, in order. Returns the steps with their calls as
+    executed, and a list of all calls, of which those that were never executed come last.
     """
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}
@@ -328,7 +349,7 @@ def _output_problem(output: Any) -> str:
 
 
 def _is_broken(value: Any) -> bool:
-    """Return whether the arguments of a call are a text that is neither empty nor a JSON object."""
+    """Return whether `value`, the arguments of a call, is a text that is neither empty nor a JSON object."""
     if not isinstance(value, str) or not value.strip():
         return False
     try:

@@ -50,7 +50,11 @@ _BULK = frozenset(
 
 
 class Dump(Struct, frozen=True):
-    """One dump (trace file) as it was read: its document, and whether that is damaged or shortened."""
+    """One dump (trace file) as it was read: its document, and whether that is damaged or shortened.
+
+    `size`: in bytes. `damage`: a sentence about the damage, or empty; `lost`: whether parts are missing
+    because of it. `source` and `root` give access to the unshortened document.
+    """
 
     document: Mapping[str, Any]
     size: int
@@ -65,9 +69,10 @@ class Dump(Struct, frozen=True):
 
 
 def read_dump(path: Path, *, sketch: bool = False) -> Dump:
-    """Return the dump at `path`. Raises `UserError`.
+    """Read the dump (trace file) at `path`; raise `UserError` if it cannot be read.
 
-    With `sketch`, the long parts of a large dump are left out: prompts, messages and events.
+    Damaged content is read as far as possible, and the damage is described in the result. `sketch`: leave out
+    the long parts of a large dump (prompts, messages and events).
     """
     try:
         source = open_source(path)
@@ -77,10 +82,10 @@ def read_dump(path: Path, *, sketch: bool = False) -> Dump:
 
 
 def dump_of(data: bytes) -> Dump:
-    """Parse a trace file with the content `data`; return it as a `Dump`.
+    """Return the dump (trace file) with the content `data`.
 
-    Damaged content is read as far as possible, and the damage is described in the result. The long texts of
-    a large file are shortened.
+    Damaged content is read as far as possible, and the damage is described in the result. The long texts of a
+    large file are shortened.
     """
     return _dump_of(MemorySource(data), sketch=False)
 
@@ -128,11 +133,11 @@ def _small(source: JsonSource) -> Dump:
 
 
 class _Reading(Struct):
-    """A decoder of parts of a large document, with one limit for all parts together.
+    """A decoder of parts of a large document, with one limit of size for all parts together.
 
     `text_bytes`: the number of bytes after which a single text is cut. `skip`: the names of members that are
-    left out. `left`: the number of bytes that may still be decoded. `damage`: the reason why a part could
-    not be decoded; empty if there is none. `shortened`: whether anything was cut or left out.
+    left out. `left`: the number of bytes that may still be decoded. `damage`: the reason why a part could not
+    be decoded; empty if there is none. `shortened`: whether anything was cut or left out.
     """
 
     source: JsonSource
@@ -182,9 +187,9 @@ def _no_number(_name: str) -> None:
 
 
 def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
-    """Return the members `nodes` in the order in which to read them: large, unimportant ones last.
+    """Return `nodes` in the order in which to decode them: long, unimportant members come last.
 
-    So these are cut first when the limit is reached.
+    If the limit of size is reached, these are the ones that are cut.
     """
     return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
 

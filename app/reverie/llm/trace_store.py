@@ -31,9 +31,9 @@ class TraceStore:
     """The traces of one home, in `<data>/traces/<home id>/<run id>.json`.
 
     Files have mode 0600 in a directory of 0700 and are written atomically. Every text is redacted once more
-    when it is saved, as a second safeguard. Each save also prunes: the newest traces within the limits of
-    number and size are kept, and always the trace that was just saved. A damaged trace is reported but not
-    deleted for that reason; other files in the directory are never changed.
+    when it is saved, as a second safeguard. Each save also deletes old traces: the newest ones within the
+    limits of number and size are kept, and always the one that was just saved. A damaged trace is reported
+    but not deleted for that reason; other files in the directory are never changed.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -42,7 +42,7 @@ class TraceStore:
     def path_of(self, run_id: str) -> Path:
         """Return the path of the trace of the run `run_id`; the file may be missing.
 
-        Raises `StoreError` for an invalid id.
+        Raises `StoreError` for an id of another form.
         """
         name = f"{run_id}.json"
         if not _NAME.fullmatch(name):
@@ -54,9 +54,10 @@ class TraceStore:
         return self._directory / name
 
     def save(self, run_id: str, document: Mapping[str, Any]) -> Path:
-        """Write a trace (the result of `Trace.to_document`), then delete old ones; return its path.
+        """Write the trace of the run `run_id`, then delete old traces; return the path of the file.
 
-        `run_id` may have a suffix (`-2`) if a run has several traces.
+        `document`: the result of `Trace.to_document`. `run_id` may have a suffix (`-2`) if a run has several
+        traces. Raises `UserError`.
         """
         path = self.path_of(run_id)
         ensure_private(self._directory)
@@ -65,7 +66,10 @@ class TraceStore:
         return path
 
     def load(self, run_id: str) -> dict[str, Any]:
-        """Return the trace of the run `run_id`. Raises `StoreError` if it is missing or cannot be read."""
+        """Return the trace of the run `run_id` as JSON data.
+
+        Raises `StoreError` if it is missing or damaged, and `Unavailable` if it cannot be read.
+        """
         path = self.path_of(run_id)
         try:
             return parse_object(read_regular(path))
@@ -87,16 +91,16 @@ class TraceStore:
             ) from error
 
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of all traces, newest first."""
+        """Return the run ids of all traces, newest first."""
         return tuple(name.removesuffix(".json") for name, _ in self._files())
 
     def prune(
         self, *, keep_count: int = KEEP_COUNT, keep_bytes: int = KEEP_BYTES, always: str = ""
     ) -> tuple[str, ...]:
-        """Delete the oldest traces beyond the limits, except the file named `always`; return their ids.
+        """Delete the oldest traces beyond the limits, except the file named `always`; return the deleted ids.
 
-        `keep_count`: the largest number of traces; `keep_bytes`: their largest total size. `always`: empty
-        for no exception.
+        `keep_count`: the largest number of traces to keep; `keep_bytes`: their largest total size. `always`:
+        empty for no exception.
         """
         removed: list[str] = []
         kept, used = 0, 0
@@ -115,7 +119,7 @@ class TraceStore:
         return tuple(removed)
 
     def _files(self) -> list[tuple[str, int]]:
-        """Return name and size of every trace, newest first."""
+        """Return the file name and size in bytes of every trace, newest first."""
         found: list[tuple[str, int]] = []
         try:
             with os.scandir(self._directory) as entries:
@@ -140,9 +144,9 @@ _SAME_NAMES = 100
 
 
 def dump_name(run_started_at: int, trigger_message_id: str) -> str:
-    """Return the name of the dump of a run, in the agent's own format.
+    """Return the file name of the dump (trace file) of a run, in the agent's own format.
 
-    `run_started_at`: in UTC ms; `trigger_message_id`: the id of the message that triggered the run.
+    `run_started_at`: UTC ms; `trigger_message_id`: the id of the message that triggered the run.
     """
     return f"{run_started_at}_{_OUTSIDE_A_NAME.sub('_', trigger_message_id)}.json"
 
@@ -154,7 +158,7 @@ class _Written(Struct, frozen=True):
 
 
 class Dumps:
-    """The dumps of writer runs that Reverie writes into one home, whose directory is `root`.
+    """The trace files ("dumps") of memory-writer runs that Reverie writes into the home at `root`.
 
     They are in the agent's own directory `debug_obj`, where its users expect them (formats/mux.md section
     14). A dump is written once, redacted once more, and never changed. `ledger`, a file in Reverie's own
@@ -169,9 +173,9 @@ class Dumps:
         self._ledger = ledger
 
     def write(self, directory: Path, document: Mapping[str, Any]) -> Path:
-        """Write one dump into `directory`, which must be below the home; return the dump's path.
+        """Write the trace `document` to a new file in `directory`; return the path of the file.
 
-        The file name is built from the document.
+        `directory` must be below the home. The file name is built from the document. Raises `UserError`.
         """
         self._require()
         data = stringify(redacted(dict(document)))
@@ -186,14 +190,14 @@ class Dumps:
         return self._root / rel
 
     def written(self) -> frozenset[Path]:
-        """Return the dumps that the ledger lists as Reverie's."""
+        """Return the paths of the dumps that the ledger lists as written by Reverie."""
         return frozenset(self._root / item.rel for item in _listed(self._ledger.read().data))
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
-        """Delete the oldest of Reverie's own dumps beyond the limits; return their paths.
+        """Delete the oldest of Reverie's own dumps beyond the limits; return the paths of the deleted ones.
 
-        `keep_count`: the largest number of dumps; `keep_bytes`: their largest total size. The newest dump is
-        never deleted.
+        `keep_count`: the largest number of dumps to keep; `keep_bytes`: their largest total size. The newest
+        dump is never deleted.
         """
         self._require()
         kept, used = 0, 0
@@ -230,10 +234,9 @@ class Dumps:
         )
 
     def _remove(self, item: _Written) -> bool:
-        """Delete the file of a dump that Reverie wrote; return whether it was deleted.
+        """Delete the dump that `item` of the ledger describes; return whether it was deleted.
 
-        `item`: its entry in the list of written dumps. A file that was changed since, is missing or cannot be
-        reached is not deleted.
+        A file that was changed since, is missing or cannot be reached is not deleted.
         """
         try:
             data = self._files.read(item.rel)
@@ -246,7 +249,7 @@ class Dumps:
 
 
 def _listed(ledger: Mapping[str, Any]) -> list[_Written]:
-    """Return the valid entries of a ledger of dumps, oldest first."""
+    """Return the valid entries of a ledger (list of the dumps that Reverie wrote), oldest first."""
     return [
         _Written(item["rel"], item["sha256"], item["size"])
         for item in objects_of(ledger.get("dumps"))

@@ -14,9 +14,10 @@ SpanKind = Literal["attempt", "step", "call"]
 
 
 class TimeSpan(Struct, frozen=True):
-    """One bar of the timeline.
+    """One bar of the timeline; `start` and `end` are in ms after the start of the run.
 
-    `start` and `end` are in milliseconds after the start of the run.
+    `attempt` and `step`: numbers from 1; step 0 for a whole attempt. `call`: the id of a tool call, or empty.
+    `label`: the text of the bar. `estimated`: the times were not measured. `open_end`: the work was cut off.
     """
 
     kind: SpanKind
@@ -35,9 +36,10 @@ class TimeSpan(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """Attempts, answers and tool calls on one time scale.
+    """Attempts, answers and tool calls on one time scale; `duration` of the run and time `limit` are in ms.
 
-    Dumps of mux have the times of tool calls and of the service's answers, but not of the requests.
+    Dumps of mux have the times of tool calls and of the service's answers, but not of the requests, so some
+    times are estimated. `limit` is 0 if there is none.
     """
 
     duration: int
@@ -48,9 +50,9 @@ class Timeline(Struct, frozen=True):
 
 
 def timeline_of(facts: TraceFacts) -> Timeline:
-    """Return the timeline of the trace with these facts.
+    """Return the timeline of the trace with the facts `facts`.
 
-    Spans are sorted by start; each attempt comes before its content.
+    Its spans are in the order of the attempts and their answers; each attempt comes before its content.
     """
     origin = facts.started_at or _first_time(facts)
     spans: list[TimeSpan] = []
@@ -67,10 +69,10 @@ def timeline_of(facts: TraceFacts) -> Timeline:
 
 
 def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
-    """Return the spans with the last attempt extended to the end of the run.
+    """Return the spans with that of the last attempt extended to the end of the run.
 
     `total`: the duration of the run in ms. If the attempt was cut off, the answer that it was waiting for is
-    added as a span.
+    added as one more span.
     """
     last = facts.attempts[-1]
     ended_badly = bool(last.error) or last.aborted
@@ -101,7 +103,11 @@ def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[Tim
 
 
 class _Attempt:
-    """A collector of the spans of one attempt, which starts at `begin`."""
+    """A collector of the spans of one attempt.
+
+    `origin`: the start of the run in UTC ms; `begin`: the start of the attempt in ms after that, if its own
+    is unknown.
+    """
 
     def __init__(self, attempt: Attempt, origin: int, begin: int) -> None:
         self._attempt = attempt

@@ -59,9 +59,9 @@ _CALL_AS_TEXT = re.compile(
 
 
 class RunEvidence(Struct, frozen=True):
-    """The place in a trace that proves a verdict.
+    """The place in a trace that proves a verdict: attempt and step (from 1; 0: none), tool call, and quote.
 
-    Attempt and step count from 1; 0 means none.
+    `call`: the id of the tool call, or empty; `tool`: the name of the tool.
     """
 
     attempt: int = 0
@@ -96,7 +96,7 @@ def _place(attempt: int, step: int = 0) -> Phrase:
 
 
 class RunVerdict(Struct, frozen=True):
-    """The result of a run: one identifier for programs, a sentence for people, and the evidence."""
+    """What a run achieved: one identifier for programs, a sentence for people, and the evidence."""
 
     name: VerdictName
     sentence: Phrase
@@ -106,11 +106,11 @@ class RunVerdict(Struct, frozen=True):
 def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdict:
     """Return the verdict on a trace: whether the run wrote something, and otherwise the reason why not.
 
-    These are checked in order: did the run exceed the time limit, was it cancelled, did it reach its goal,
-    did the service fail, did a tool refuse, was no tool called. The first that applies to any attempt is the
-    reason: for example a failed write in the first attempt, if the second one only answered in prose.
-    `damage` is the reader's sentence about a damaged dump, empty for an intact one; `lost`: whether parts of
-    the dump are missing.
+    These are checked in order, and the first that applies is the verdict: the run exceeded its time limit or
+    was cancelled, it reached its goal, the service failed, the trace is damaged, the run reached its limit of
+    steps or output, a tool call failed, no tool was called. A failed write in the first attempt counts even
+    if the second one only answered in prose. `damage`: the reader's sentence about a damaged dump, empty for
+    an intact one. `lost`: whether parts of the dump are missing.
     """
     found = (
         _stopped(facts)
@@ -222,10 +222,10 @@ def _wrote(call: Call, facts: TraceFacts) -> bool:
 
 
 def _is_accepted_no_op(call: Call, facts: TraceFacts) -> bool:
-    """Return whether `call` states that there is nothing to write, and the agent accepted this.
+    """Return whether `call` reports that there is nothing to write, and the agent accepted this.
 
-    Since its commit 0d5fd5189, mux ignores a no-op after a failed write; in that case the write is the cause
-    of the outcome.
+    Since its commit 0d5fd5189, mux does not accept such a report after a failed write; then that write
+    decides the verdict.
     """
     if call.name != NO_OP_TOOL or not call.ran or call.problem:
         return False
@@ -283,7 +283,7 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
 def _tools(facts: TraceFacts) -> RunVerdict | None:
     """Return the verdict that follows from failed tool calls; None if none failed.
 
-    The newest failed write is the cause, or else, in a run of the memory writer, the newest failed call.
+    The newest failed write is the reason; without one, in a run of the memory writer, the newest failed call.
     """
     failed = [call for call in _all_calls(facts) if _failed(call)]
     writes = [call for call in failed if _is_write(call)]

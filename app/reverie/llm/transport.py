@@ -40,9 +40,9 @@ _LONGEST_WAIT_S = 86_400.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address, headers and time limits (in seconds) of a service.
+    """The address, headers and time limits of a service; the values of `headers` are secrets.
 
-    The values of `headers` are secrets.
+    `idle_s`: the longest silence of the service, in seconds; `connect_s`: the longest time to connect.
     """
 
     base_url: str
@@ -52,7 +52,7 @@ class Endpoint:
 
 
 class Transport:
-    """The connection to one service."""
+    """The HTTP connection to one service."""
 
     def __init__(self, service: Service, endpoint: Endpoint) -> None:
         self._service = service
@@ -62,7 +62,8 @@ class Transport:
     async def ask(self, path: str, body: Mapping[str, Any], reader: ReplyReader) -> ModelTurn:
         """Send one request with `body` to the URL path `path`; return the answer that `reader` builds.
 
-        Nothing is sent if redaction fails its self-test.
+        Nothing is sent if the redaction of secrets fails its self-test. Raises `ServiceProblem`,
+        `ServiceRefusal`, `Malformed`.
         """
         failed = failed_checks()
         if failed:
@@ -81,7 +82,10 @@ class Transport:
             await response.aclose()
 
     async def get(self, path: str) -> Any:
-        """Return the JSON document at `path` (at most 8 MiB)."""
+        """Return the JSON object at the URL path `path`, of at most 8 MiB.
+
+        Raises `ServiceProblem`, `ServiceRefusal`, `Malformed`.
+        """
         try:
             response = await self._connected().send(self._build("GET", path, None), stream=True)
         except httpx.TransportError as error:
@@ -96,7 +100,7 @@ class Transport:
             await response.aclose()
 
     async def close(self) -> None:
-        """Close the connections; the next request opens new ones."""
+        """Close the connections to the service; the next request opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
@@ -223,7 +227,8 @@ class Transport:
 def retry_after(value: str | None, now_s: float) -> float | None:
     """Return the seconds to wait according to a `Retry-After` header, at most a day; None if it is invalid.
 
-    `value`: the header, None if it is missing: seconds or an HTTP date, which is compared with `now_s`.
+    `value`: the header, a number of seconds or an HTTP date; None if it is missing. `now_s`: the current
+    time, in seconds since the epoch.
     """
     if not value:
         return None
@@ -238,9 +243,9 @@ def retry_after(value: str | None, now_s: float) -> float | None:
 
 
 def refusal_words(body: bytes) -> tuple[str, str]:
-    """Return the kind and the message in the body of an error, in any of the formats that services use.
+    """Return the kind and the message of the error in `body`, in any of the formats that services use.
 
-    Each is empty if the body does not contain it.
+    Each is empty if `body` does not contain it.
     """
     try:
         document = json.loads(body)

@@ -46,7 +46,10 @@ _Span = tuple[int, int]
 
 
 class Vault:
-    """The secrets of one run, and the token (placeholder) that stands for each of them in requests."""
+    """The secrets of one run, and the token (placeholder) that stands for each of them in requests.
+
+    For example, `{{REVERIE_SECRET_3}}` is the token of the third secret.
+    """
 
     def __init__(self) -> None:
         self._originals: list[str] = []
@@ -58,25 +61,29 @@ class Vault:
 
     @property
     def secrets_hidden(self) -> int:
-        """The number of different secrets that have a token; each line of a key counts as one."""
+        """The number of different secrets that have a token.
+
+        Each line of a secret of several lines counts as one.
+        """
         return len(self._secrets)
 
     def learn(self, value: Any) -> None:
-        """Record the secrets in the texts of a JSON value, without changing it.
+        """Record the secrets in the texts of a JSON value, so that they are hidden in later texts too.
 
-        Use this for a value that is not sent, or only sent as JSON text, in which escapes may conceal
+        Use this for a value that is not sent itself, or only sent as JSON text, in which escapes may conceal
         secrets.
         """
         self.hide_in(value)
 
     def hide_in(self, value: Any) -> Any:
-        """Return a JSON value with `hide` applied to every text in it, including the keys."""
+        """Return a JSON value with `hide` applied to every text in it, including the keys of objects."""
         return in_texts(value, self.hide)
 
     def hide(self, text: str) -> str:
-        """Return `text`, from a memory or a prompt, with a token (placeholder) for every secret.
+        """Return `text`, from a memory or a prompt, with a token (placeholder) in place of every secret.
 
-        A text that looks like a token is also replaced by a token.
+        A part of the text that looks like a token is also replaced by a token, so that `restore` gives back
+        `text`.
         """
         # Every look-alike contains this word, and the full pattern is slow on all memories.
         has_word = "secret" in text.lower()
@@ -87,10 +94,10 @@ class Vault:
         return self.scrub(self._with_tokens(text, [*look_alikes, *self._found(text)], exact=True))
 
     def scrub(self, text: str) -> str:
-        """Return `text`, from a model, with a token (placeholder) for every secret; tokens in it stay.
+        """Return `text`, from a model, with a token (placeholder) in place of every secret.
 
-        A token inside a longer text that is detected as a secret is replaced together with that text, by one
-        new token.
+        Tokens in the text stay. If a token is inside a longer text that is detected as a secret, one new
+        token replaces both.
         """
         for _ in range(_ROUNDS):
             if self._clean.get(text) == len(self._known):
@@ -119,9 +126,9 @@ class Vault:
         return "".join([*pieces, _plain(text[position:])])
 
     def restore_in(self, value: Any) -> Any:
-        """Return a JSON value with the secrets in place of their tokens, in every text of it (`restore`).
+        """Return a JSON value with `restore` applied to every text in it, except the keys of objects.
 
-        Raises `StoreError` also if the key of an object in it contains a token.
+        Raises `StoreError` for an unknown or damaged token, and for any token in a key.
         """
         if isinstance(value, str):
             return self.restore(value)
@@ -132,7 +139,7 @@ class Vault:
         return value
 
     def holds_token(self, value: Any) -> bool:
-        """Return whether a text in a JSON value contains a token (placeholder), or text similar to one."""
+        """Return whether a text in a JSON value contains a token (placeholder) or something similar."""
         if isinstance(value, str):
             return _LOOK_ALIKE.search(value) is not None
         if isinstance(value, dict):
@@ -140,9 +147,9 @@ class Vault:
         return isinstance(value, list) and any(map(self.holds_token, value))
 
     def _found(self, text: str) -> Iterator[_Span]:
-        """Yield the spans of secrets in a text.
+        """Yield the (start, end) of each secret in `text`, in no particular order.
 
-        They are detected in this text or known from other texts; none is inside a token.
+        A secret is detected in this text or known from an earlier one. None is inside a token.
         """
         tokens = [match.span() for match in _TOKEN.finditer(text)]
         for secret in possible_secrets(text):
@@ -158,8 +165,8 @@ class Vault:
     def _with_tokens(self, text: str, spans: list[_Span], *, exact: bool) -> str:
         """Return `text` with tokens (placeholders) in place of the text at `spans`.
 
-        `exact`: `text` comes from a memory, so it is hidden as it is; otherwise it may contain tokens of this
-        vault, which are first replaced by their secrets.
+        `exact`: whether the text at `spans` is hidden exactly as it is (for text from a memory); otherwise
+        tokens of this vault in it are first replaced by their secrets.
         """
         pieces: list[str] = []
         position = 0
@@ -193,7 +200,7 @@ class Vault:
         return self._tokens[original]
 
     def _as_it_was(self, text: str) -> str:
-        """Return a text that a model may have changed, with known tokens (placeholders) replaced by secrets.
+        """Return a text from a model with the known tokens (placeholders) replaced by their secrets.
 
         Unknown tokens stay.
         """
@@ -233,7 +240,7 @@ def _overlap(one: _Span, other: _Span) -> bool:
 
 
 def _united(spans: list[_Span]) -> Iterator[_Span]:
-    """Yield the spans in order; overlapping spans are merged."""
+    """Yield the spans (start, end) in order, with overlapping ones merged."""
     current: _Span | None = None
     for start, end in sorted(spans):
         if current is not None and start < current[1]:

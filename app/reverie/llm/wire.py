@@ -35,9 +35,9 @@ class ServerEvent(Struct, frozen=True):
 class EventParser:
     """A parser for server-sent events.
 
-    The bytes may be split anywhere. Lines end in LF, CRLF or CR; invalid UTF-8 becomes U+FFFD. Time is linear
-    in the bytes, however they are split. `httpx_sse` is not used, because it cannot distinguish a stream that
-    ends inside an event from one that ends after it.
+    The bytes may be split anywhere between calls. Lines end in LF, CRLF or CR; invalid UTF-8 becomes U+FFFD.
+    Time is linear in the bytes, however they are split. `httpx_sse` is not used, because it cannot
+    distinguish a stream that ends inside an event from one that ends after it.
     """
 
     def __init__(self) -> None:
@@ -67,9 +67,9 @@ class EventParser:
         return events
 
     def close(self) -> list[ServerEvent]:
-        """Return the last event of the stream if its blank line is missing.
+        """Return the last event of the stream if the blank line after it is missing, else an empty list.
 
-        This event may be incomplete. The list is empty if there is none.
+        This event may be incomplete.
         """
         line = b"".join(self._line)
         self._line = []
@@ -97,9 +97,10 @@ Progress = Callable[[StreamProgress], None]
 
 
 class ReplyReader(ABC):
-    """A builder of a `ModelTurn` from one answer.
+    """A builder of a `ModelTurn` from one answer of a service.
 
-    Raises `ServiceRefusal` and `Malformed`.
+    Its methods raise `ServiceRefusal` and `Malformed`. `handed_on`: whether a part of the answer has been
+    reported as progress, so that the request must not be repeated. `ended`: whether no more data follows.
     """
 
     def __init__(self, model: str, progress: Progress) -> None:
@@ -113,7 +114,7 @@ class ReplyReader(ABC):
     @property
     @abstractmethod
     def complete(self) -> bool:
-        """Whether the answer is complete; more data (usage) may still follow."""
+        """Whether the answer is complete; the number of tokens may still follow."""
 
     @abstractmethod
     def feed(self, event: ServerEvent) -> None:
@@ -133,7 +134,7 @@ class ReplyReader(ABC):
 
 
 class Wire(Protocol):
-    """A wire format of a kind of service. Pure; connections belong to `llm.transport`."""
+    """The wire format of one kind of service: how requests are built and answers are read. Sends nothing."""
 
     @property
     def path(self) -> str:
@@ -147,19 +148,19 @@ class Wire(Protocol):
         """Return the headers of every request; `key`: the provider's key, None for no key."""
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
-        """Return the body of a request to `model`.
+        """Return the JSON body of a request to `model`.
 
-        `changes`: the names of the changes to make in it, which `adapt` returned for this request so far.
+        `changes`: the names of the changes to make to the usual body, which `adapt` has returned so far.
         """
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
         """Return a reader for one answer of `model`; it calls `progress` while the answer arrives."""
 
     def adapt(self, status: int, words: str) -> str | None:
-        """Return the name of a change to the request body that may make the service accept it, or None.
+        """Return the name of a change with which the service may accept the request; None if there is none.
 
-        The caller adds the name to the `changes` of `body`, which makes the change, and sends the request
-        again. `status` is the HTTP status of the refusal, `words` its text.
+        `status` is the HTTP status of the refusal, `words` its text in lower case. The caller adds the name
+        to the `changes` for `body`, which makes the change, and sends the request again.
         """
 
 
@@ -174,7 +175,7 @@ def sanitise(text: str) -> str:
 
 
 def count_of(counts: Mapping[str, Any], *names: str) -> int:
-    """Return the first of the counts called `names` that is a number, else 0."""
+    """Return the first value in `counts` under one of `names` that is an integer of at least 0; else 0."""
     for name in names:
         value = counts.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -183,7 +184,7 @@ def count_of(counts: Mapping[str, Any], *names: str) -> int:
 
 
 def text_or_json(value: Any) -> str:
-    """Return a call's arguments as text, even if a server sends an object."""
+    """Return the arguments of a tool call as text: a text unchanged, an object as JSON, else ""."""
     return json.dumps(value) if isinstance(value, dict) else as_text(value)
 
 
@@ -196,9 +197,9 @@ def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
-    """Return a call's arguments as an object, because wire formats require one.
+    """Return the arguments of a tool call as an object, because wire formats require one.
 
-    If the model sent something else, the object has its text, truncated, under `unreadable`.
+    If the model sent something else, the object contains its text, truncated, under `unreadable`.
     """
     try:
         found = json.loads(call.arguments or "{}")
@@ -208,9 +209,10 @@ def arguments_object(call: ToolCall) -> dict[str, Any]:
 
 
 def safe_name(name: str, fallback: str) -> str:
-    """Return a name or id in a form that every service accepts.
+    """Return a tool name or call id in a form that every service accepts.
 
-    `fallback` is used if nothing of it is left.
+    Other characters than ASCII letters, digits, `_` and `-` become `_`, and it is cut off after 64
+    characters. `fallback`: the result for an empty name.
     """
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or fallback
 
@@ -219,10 +221,10 @@ _CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than 
 
 
 def cap_named(words: str) -> str | None:
-    """Return `cap:<n>` if the text of a refusal names `n`, the maximum number of tokens of an answer.
+    """Return `cap:<n>` if `words`, the text of a refusal, names `n`, the maximum number of output tokens.
 
     None if it names no maximum. The result is the name of a change to the request body, as `Wire.adapt`
-    returns it. `words`: the text with which the service refused a request.
+    returns it.
     """
     if "max_tokens" not in words and "max_completion_tokens" not in words:
         return None
@@ -237,7 +239,7 @@ def capped(tokens: int, changes: frozenset[str]) -> int:
 
 
 def stays_here(url: str) -> bool:
-    """Return whether the address `url` is on this machine."""
+    """Return whether the host of `url` is this machine (localhost or a loopback address)."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
         return host == "localhost" or host.endswith(".localhost") or ipaddress.ip_address(host).is_loopback
@@ -246,9 +248,9 @@ def stays_here(url: str) -> bool:
 
 
 def origin(url: str) -> str:
-    """Return scheme, host and port of `url`.
+    """Return scheme, host and port of `url`, such as "http://127.0.0.1:8080".
 
-    Raises `ValueError` if it is not an address.
+    Raises `ValueError` if its port or host is invalid.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -257,7 +259,7 @@ def origin(url: str) -> str:
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """Return the JSON object in `text`. Raises `Malformed` for anything else."""
+    """Return the JSON object in `text`; raise `Malformed` for anything else."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

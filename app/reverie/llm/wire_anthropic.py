@@ -63,7 +63,7 @@ _MESSAGE_ERRORS = {
 
 
 class AnthropicWire(Struct, frozen=True):
-    """The Anthropic Messages format.
+    """The Anthropic Messages format (a `Wire`).
 
     The unchanging part of the prompt (tools, system) and the conversation so far are marked for the service's
     cache, because the agent loop sends the same text again with every step. Thinking blocks are sent back
@@ -98,7 +98,7 @@ class AnthropicWire(Struct, frozen=True):
 
 
 class MessageReader(ReplyReader):
-    """A builder of a `ModelTurn` from the events of a message.
+    """A builder of a `ModelTurn` from the events of a message in the Anthropic format.
 
     An answer is complete after its stop reason or `message_stop`.
     """
@@ -227,7 +227,7 @@ def _message_tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the messages in the service's format, as alternating turns of user and assistant.
+    """Return the messages in the Anthropic format, as alternating turns of user and assistant.
 
     Tool results and the user's text after them are one message.
     """

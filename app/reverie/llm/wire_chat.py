@@ -74,9 +74,9 @@ class BearerWire(Struct, frozen=True):
 
 
 class OpenAiWire(BearerWire, frozen=True):
-    """The chat format.
+    """The chat completions format of OpenAI (a `Wire`).
 
-    `limit_name`: the name of the field for the maximum length of an answer.
+    `limit_name`: the name of the field for the maximum number of output tokens.
     """
 
     limit_name: str = "max_tokens"
@@ -224,8 +224,8 @@ class ChatReader(ReplyReader):
     def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
         """Return the tool call to which a piece of the answer belongs, found by its index or id.
 
-        `part`: the piece; `function`: its member of that name. If neither index nor id is known, a piece with
-        a name starts a new call.
+        `part`: the piece; `function`: the value of its member `function`. If neither index nor id is known, a
+        piece with a tool name starts a new call, and any other piece belongs to the last call.
         """
         index, identity = part.get("index"), as_text(part.get("id"))
         number = index if isinstance(index, int) else None
@@ -272,9 +272,9 @@ def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
 
 
 def stream_refusal(error: Any) -> ServiceRefusal:
-    """Return the refusal for `error`, an error inside a stream.
+    """Return the refusal for `error`, the JSON value of an error inside a stream.
 
-    If its kind is not known, it counts as a server error.
+    An error of unknown kind counts as a server error (status 500).
     """
     if not isinstance(error, dict):
         return ServiceRefusal(500, "", as_text(error))

@@ -43,10 +43,10 @@ _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
 class ResponsesWire(BearerWire, frozen=True):
-    """The Responses format.
+    """OpenAI's Responses format (a `Wire`).
 
-    The service stores nothing (`store` is false), so each request contains the conversation; reasoning is not
-    sent back.
+    The service is asked to store nothing (`store` is false), so each request contains the whole conversation;
+    reasoning is not sent back.
     """
 
     path: str = "/responses"
@@ -88,7 +88,7 @@ class ResponsesWire(BearerWire, frozen=True):
 
 
 class ResponseReader(ReplyReader):
-    """A builder of a `ModelTurn` from the events of a response.
+    """A builder of a `ModelTurn` from the events of a response in the Responses format.
 
     An answer is complete after `response.completed` or `response.incomplete`. Its items are read when each is
     done, or from the final response if the server sends none before.

@@ -33,8 +33,8 @@ FileKey = tuple[str, str]
 class _ToolWrite(Struct, frozen=True):
     """One call of the agent's memory tool that changes a file.
 
-    `command` is the name of the command and `fields` are its arguments. `place` is the file that it changes;
-    `target` the new place of a renamed file (None for other commands).
+    `command`: the name of the command; `fields`: its arguments. `place`: the file that it changes; `target`:
+    the new place of a renamed file, None for other commands.
     """
 
     call: MemoryCall
@@ -52,14 +52,13 @@ class _UnknownError(Exception):
 
 
 class AgentWrites:
-    """The memory tool calls of one home's agent, which prove the changes that it made itself.
+    """The memory tool calls of one home's agent, as proof of the changes that the agent itself made.
 
-    A change is the agent's if a memory tool call in one of its transcripts wrote its content (design.md
-    section 4, "Actor"). Nothing is guessed. The calls since the last snapshot are replayed on the contents in
-    the history; a change is the agent's if a replayed call results in exactly the new bytes (or no file, for
-    a deletion or rename). If anything else changed the file, the bytes differ and the change stays "outside".
-    To limit the cost, only the sessions whose transcripts changed last, the last bytes of these and the
-    newest calls are read. An unreadable transcript proves nothing, and does not make a snapshot fail.
+    The calls since the last snapshot are read from the agent's transcripts and replayed on the contents in
+    the history. A change counts as the agent's only if a replayed call results in exactly the new bytes (or
+    in no file, for a deletion or rename); nothing is guessed. To limit the cost, only the newest calls, at
+    the ends of the transcripts that changed last, are read. An unreadable transcript proves nothing, and does
+    not make a snapshot fail.
     """
 
     def __init__(self, home: Home) -> None:
@@ -69,8 +68,8 @@ class AgentWrites:
     def of(self, changes: Sequence[SeenChange], since_ms: int | None) -> frozenset[FileKey]:
         """Return the keys of the files in `changes` that the agent changed.
 
-        `since_ms`: the time of the last snapshot; None before the first snapshot, whose files count as
-        unchanged.
+        `since_ms`: the time of the last snapshot (UTC ms); None if there is none yet: then the result is
+        empty.
         """
         if since_ms is None or not changes:
             return frozenset()
@@ -84,9 +83,9 @@ class AgentWrites:
         return frozenset(_matching(wanted, writes)) if wanted else frozenset()
 
     def _writes(self, since_ms: int) -> list[_ToolWrite]:
-        """Return the newest memory tool calls of the sessions in use, oldest first.
+        """Return the agent's newest calls that change a memory, at most `_MOST_CALLS`, oldest first.
 
-        Calls before `since_ms` (UTC ms) are left out.
+        They are read from the transcripts that changed last. Calls before `since_ms` (UTC ms) are left out.
         """
         found: list[_ToolWrite] = []
         writer, sessions = self._home.writer, self._home.sessions
@@ -148,8 +147,8 @@ def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
 def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
     """Return the files in `changes` whose new content results from replaying `writes` on the old content.
 
-    `writes`: the agent's tool calls that write, in order. The replay is tried once from each call on,
-    because it is unknown which of the calls the old content already includes.
+    `writes`: the agent's tool calls that write, oldest first. The replay starts once at each call, because it
+    is unknown which of the calls the old content already includes.
     """
     before = {(change.key, change.rel): change.before() for change in changes}
     after = {(change.key, change.rel): change.after() for change in changes}
@@ -167,10 +166,10 @@ def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> se
 
 
 class _Replay:
-    """A replay of tool calls on the contents that the files had before.
+    """A replay of tool calls on copies of the contents that the files had before the calls.
 
-    `expand`: expand `$&` and the like in replacement text, as the agent's own JavaScript code does
-    (formats/mux.md section 6).
+    `expand`: whether `$&` and the like in a replacement text are expanded, as the agent's own JavaScript code
+    does (formats/mux.md section 6).
     """
 
     def __init__(

@@ -63,7 +63,10 @@ class UpdateStopped(Exception):
 
 
 class UpdateObserver(Struct, frozen=True):
-    """Callbacks of an update: `stop` returns True to stop it, `on_progress` gets the number of files read."""
+    """Callbacks of an update.
+
+    `stop` returns True to stop it; `on_progress` gets the number of rows changed so far.
+    """
 
     stop: Callable[[], bool] = lambda: False
     on_progress: Callable[[int], None] = lambda _count: None
@@ -72,10 +75,11 @@ class UpdateObserver(Struct, frozen=True):
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
     """Update all rows of a home and mark the home as complete; return the number of changed rows.
 
-    Every file of every root is examined. The rows of a root or directory that cannot be read are kept,
-    because a disconnected disk must not count as a thousand deletions. A file that is shown to people as
-    another text (`Home.rendered`) is indexed as that text. `watcher` gets the progress and may stop the
-    update. Runs inside `CatalogueFile.writing`, in one thread; writes nothing into a home.
+    Every file of every root (directory of memories) is examined. The rows of a root or directory that cannot
+    be read are kept, because a disconnected disk must not count as a thousand deletions. A file that is shown
+    to people as another text (`Home.rendered`) is indexed as that text. `watcher` is told the progress and
+    may stop the update; `UpdateStopped` is then raised. Call this inside `CatalogueFile.writing`. Nothing is
+    written into the home.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -94,8 +98,9 @@ def update_dirty(
 ) -> int:
     """Update the rows of the changed files of one home; return the number of changed rows.
 
-    `dirty`: the paths that may have changed. The rows of roots that appeared or disappeared are updated too.
-    `watcher` gets the progress and may stop the update.
+    `dirty`: the paths that may have changed. The rows of roots (directories of memories) that appeared or
+    disappeared are updated too. `watcher` is told the progress and may stop the update; `UpdateStopped` is
+    then raised.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -113,10 +118,10 @@ def update_dirty(
 
 
 def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoot]) -> dict[Path, Companion]:
-    """Return every companion (a file loaded beside the memories) of the projects in `contents`, by path.
+    """Return the companions of the home and of the projects in `contents`, by path.
 
-    Left out are companions that are never opened, and files of `roots`, which the index contains as memories
-    already.
+    A companion is a file that an agent loads beside its memories. Left out are companions that do not exist
+    or are never opened, and files of `roots`, which the index contains as memories already.
     """
     found: dict[Path, Companion] = {}
     for path in (None, *(project.path for project in contents.projects)):
@@ -128,7 +133,7 @@ def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoo
 
 
 def companion_rel(home: Home, path: Path) -> str:
-    """Return a companion's name in the index: its path below the home, or its absolute path."""
+    """Return a companion's name in the index: its path below the home, or its absolute path if outside."""
     return path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)
 
 
@@ -153,7 +158,7 @@ class RowWriter:
         connection.execute("BEGIN IMMEDIATE")
 
     def roots(self) -> set[str]:
-        """Return the keys of the roots that have rows."""
+        """Return the keys of the roots (directories of memories) that have rows."""
         # Jumps from key to key in the index; DISTINCT would read every row.
         following = "SELECT min(root) FROM files WHERE home = ? AND root > ?"
         found, key = set[str](), ""
@@ -163,7 +168,10 @@ class RowWriter:
         return found
 
     def look(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """Update the rows for one changed path: a file, a directory, or a path that no longer exists."""
+        """Update the rows for one changed path: a file, a directory, or a path that no longer exists.
+
+        `rel`: the path below `root`; empty for the root itself. A path with a hidden name is ignored.
+        """
         if any(part.startswith(".") for part in rel.split("/") if part):
             return
         self._at(root, home)
@@ -183,9 +191,10 @@ class RowWriter:
         self._drop(self._below(rel) - {rel} if found is not None else self._below(rel))
 
     def scan(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """Update the rows of all files at and below `rel`; only new and changed files are read.
+        """Update the rows of all files below the directory `rel`; only new and changed files are read.
 
-        The rows of files that no longer exist are deleted.
+        `rel`: a path in `root`; empty for the whole root. The rows of files that no longer exist are deleted;
+        the rows of files in a folder that cannot be read are kept.
         """
         self._at(root, home)
         known = self._known(rel)
@@ -202,7 +211,11 @@ class RowWriter:
         self._drop({each for each in known if each not in scanner.seen and not each.startswith(unread)})
 
     def companions(self, home: Home, companions: dict[Path, Companion]) -> None:
-        """Update the rows of companions; delete the rows of files that are missing or must not be opened."""
+        """Update the rows of `companions`, and delete the rows of all other companions.
+
+        A companion is a file that an agent loads beside its memories. Companions that are missing or must not
+        be opened lose their rows too.
+        """
         self._root, self._rendered = COMPANIONS, _as_it_is
         known = self._known("")
         there: set[str] = set()
@@ -224,7 +237,7 @@ class RowWriter:
         """Store the current content of a file that was read.
 
         `rel`: the path under which it is stored; None: `found.rel`. If the content is unchanged, the row and
-        its position in the order of changes are kept.
+        its position in the order of changes are kept. Raises `UpdateStopped`.
         """
         if self._watcher.stop():
             self.commit()
@@ -260,9 +273,10 @@ class RowWriter:
         self._count()
 
     def _findings(self, rel: str, found: ReadFile) -> str:
-        """Return lint's findings in the file `found` as JSON; empty if there are none.
+        """Return the problems that `lint` finds in the file `found`, as JSON; empty if there are none.
 
-        Also empty for a companion (a file that an agent loads beside its memories), which is not checked.
+        Also empty for a file that could not be read, and for a companion (a file that an agent loads beside
+        its memories), which is not checked.
         """
         if self._root == COMPANIONS or not found.read_ns:
             return ""
@@ -270,7 +284,7 @@ class RowWriter:
         return json.dumps([astuple(each) for each in findings]) if findings else ""
 
     def drop_roots_but(self, keys: Collection[str]) -> None:
-        """Delete the rows of all roots except those with these keys."""
+        """Delete the rows of all roots (directories of memories) except those with these keys."""
         for root in self.roots() - set(keys):
             self.changed += self._connection.execute(
                 "DELETE FROM files WHERE home = ? AND root = ?", (self._home, root)
@@ -316,7 +330,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Return None: a replacement for `Home.rendered` by which each file is indexed as it is on disk."""
+    """Return None: the file is indexed as it is on disk. Takes the place of `Home.rendered`."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
@@ -335,9 +349,9 @@ def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str)
 
 
 def _stamp(text: str) -> Stamp:
-    """Return the file `Stamp` that a row stores as text.
+    """Return the `Stamp` (size, times and inode of a file) that a row stores as text.
 
-    Raises `CatalogueDamaged`.
+    Raises `CatalogueDamaged` if the text is invalid.
     """
     try:
         return Stamp(*map(int, text.split()))
@@ -346,7 +360,7 @@ def _stamp(text: str) -> Stamp:
 
 
 def _span(rel: str) -> tuple[bytes, bytes]:
-    """Return the bounds of the names below a directory: the first possible name, and the first beyond them.
+    """Return the bounds of the paths below the directory `rel`: the first possible one, the first after them.
 
     The second bound ends with "0", the character after "/".
     """
@@ -396,9 +410,10 @@ class FileCatalogue:
     def counted_words(self) -> WordCounts:
         """Return the cached word counts, for callers to read and extend; empty if the index has changed.
 
-        While a person types, the same words are needed at each key press, and counting the notes with a
-        common word takes a millisecond. Call it before `reading`, so that counts of an older index are never
-        cached for the present one.
+        The counts are the numbers of notes with the words in a range of the alphabet. While a person types,
+        the same words are needed at each key press, and counting the notes with a common word takes a
+        millisecond. Call it before `reading`, so that counts of an older index are never cached for the
+        present one.
         """
         state = self._file.state()
         if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:
@@ -416,7 +431,7 @@ class FileCatalogue:
         """Update the rows of a home and return the number of changed rows.
 
         `dirty`: the only paths that may have changed; None: unknown. All rows are updated if it is None, or
-        if the home was never read completely. `watcher` may stop the update, and gets its progress. Raises
+        if the home was never read completely. `watcher` is told the progress and may stop the update. Raises
         `UpdateStopped`, `Unavailable`, `Busy`.
         """
         try:
@@ -472,7 +487,10 @@ class FileCatalogue:
             return found
 
     def count(self, home_id: str) -> int | None:
-        """Return the number of files of a home in the catalogue; None if some were never read."""
+        """Return the number of files of a home in the catalogue; None if some were never read.
+
+        None also if the catalogue cannot be read.
+        """
 
         def ask(connection: sqlite3.Connection) -> int | None:
             rows = connection.execute("SELECT count(*) FROM files WHERE home = ?", (home_id,))
@@ -488,10 +506,11 @@ class FileCatalogue:
         return self._asked(lambda connection: _versions(connection, home_id, root, rel), {})
 
     def findings(self, home_id: str, root: str) -> Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]:
-        """Return lint's findings in the files of a root by path, with each file's stamp when it was read.
+        """Return the problems that `lint` found in the files of a root, by path, with each file's stamp.
 
-        Findings that depend on a listing are not included (see `listing.with_reason`). Empty if the files are
-        unknown.
+        `root`: the key of the root (directory of memories). The stamp (size, times and inode) is the one at
+        the time of reading. A problem that depends on the other files of the root is not included (see
+        `listing.with_reason`). Empty if the files are unknown.
         """
 
         def ask(connection: sqlite3.Connection) -> dict[str, tuple[Stamp, tuple[LintFinding, ...]]]:
@@ -504,7 +523,10 @@ class FileCatalogue:
         return self._asked(ask, {})
 
     def _asked(self, ask: Callable[[sqlite3.Connection], _Known], nothing: _Known) -> _Known:
-        """Return the result of the query `ask`, or `nothing` if it fails; a failure is only logged."""
+        """Return the result of the query `ask`, or `nothing` if there is no catalogue or the query fails.
+
+        A failure is only logged.
+        """
         try:
             with self._file.reading() as connection:
                 return nothing if connection is None else ask(connection)
@@ -531,7 +553,7 @@ def _linted(findings: str) -> tuple[LintFinding, ...]:
 
 
 def _needs_rebuild(connection: sqlite3.Connection) -> bool:
-    """Return whether most rows of the word lists belong to files that no longer exist."""
+    """Return whether most entries of the word lists belong to rows that were deleted or replaced."""
     newest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
     if newest < _DEAD_AT_LEAST:
         return False

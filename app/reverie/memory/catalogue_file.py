@@ -99,7 +99,7 @@ class CatalogueFile:
         """Return a value that changes with each write to the database by any process; for comparison."""
         found: list[int] = []
         for name in (self.path.name, f"{self.path.name}-wal"):
-            with contextlib.suppress(OSError):  # there is none now, which is a state as well
+            with contextlib.suppress(OSError):  # a missing file is a state as well
                 status = self.path.with_name(name).stat()
                 found += (status.st_ino, status.st_size, status.st_mtime_ns)
         return tuple(found)

@@ -28,15 +28,13 @@ SEARCHED_BYTES = 4 * 1024 * 1024
 class KnownVersion(NamedTuple):
     """The state of a file when it was last read.
 
-    A named tuple, which takes little time and memory, because there is one for each file of a home.
+    A named tuple takes little time and memory, and there is one for each file of a home.
     """
 
     stamp: Stamp
+    """The size, times and inode of the file."""
     read_ns: int
-    """The time at which the file was read, in ns since the epoch; 0 if that failed.
-
-    After a failure the next scan tries again.
-    """
+    """The time of reading, in ns since the epoch; 0 if reading failed, so that the next scan tries again."""
     blob: bytes
     """Git's raw id of the content; empty if the file was not read whole."""
 
@@ -46,7 +44,12 @@ class KnownVersion(NamedTuple):
 
 
 class ReadFile(Struct, frozen=True):
-    """A file that the scan has read; `data` holds its first bytes."""
+    """A file that a scan has read.
+
+    `rel`: its path below the root, or the absolute path of a companion (a file loaded beside the memories).
+    `stamp`: its size, times and inode. `read_ns`: the time of reading, in ns since the epoch; 0 if reading
+    failed. `data`: the content up to a limit; empty if reading failed.
+    """
 
     rel: str
     stamp: Stamp
@@ -59,7 +62,7 @@ class ReadFile(Struct, frozen=True):
 
     @property
     def blob(self) -> bytes:
-        """The raw git id of the content, as in `KnownVersion.blob`."""
+        """The raw git id of the content; empty if the file was not read whole."""
         if not self.is_all or not self.read_ns:
             return b""
         return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).digest()
@@ -69,8 +72,9 @@ class CatalogueScanner(ScopeScanner):
     """A scanner that records existing paths in `seen`, and passes new or changed files to `take`.
 
     `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; this
-    class reads a file whole (up to a cap), and only if its row is no longer valid. `known`: the versions in
-    the rows, by path; `dirty`: the paths that a watcher reported as changed, which are read in any case.
+    class reads a file whole (up to a limit), and only if its row in the catalogue is no longer valid.
+    `known`: the versions in the rows, by path; `dirty`: the paths that a watcher reported as changed, which
+    are always read.
     """
 
     def __init__(
@@ -108,8 +112,9 @@ def read_below(
 ) -> ReadFile | Literal["directory"] | None:
     """Return the file at `rel`, "directory" if it is a directory, or None if neither exists.
 
-    At most `limit` bytes of the file are read. Follows no symlink below `root`. Raises OSError if the state
-    is unknown.
+    At most `limit` bytes of the file are read. A file without read permission is returned with `read_ns` 0
+    and without data. Follows no symlink below `root`. Raises OSError if it cannot be determined what is at
+    `rel`.
     """
     *folders, name = rel.split("/")
     try:
@@ -132,10 +137,11 @@ def read_below(
 
 
 def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
-    """Return the first `limit` bytes of a companion's file, read through symlinks as its agent does.
+    """Return the first `limit` bytes of the companion at `path`, read through symlinks as its agent does.
 
-    Returns None if the file is missing, or if it must never be opened (`never_opened`). Raises OSError if
-    this cannot be determined.
+    A companion is a file that an agent loads beside its memories. Returns None if it is missing, is not a
+    regular file, or must never be opened (`never_opened`). Without read permission, the result has `read_ns`
+    0 and no data. Raises OSError for any other failure.
     """
     real = Path(real_path(path))
     if never_opened(path, real):

@@ -9,10 +9,11 @@ from reverie.agents.scopes import ScopeRoot
 
 
 class ChangeListener(Protocol):
-    """The effects of a change other than on the file itself: locks, author, usage, history.
+    """The store's interface for the other effects of a change: locks, author, usage, history.
 
-    `memory.recording` has the implementation for the disk. `rel` is below `root`; the methods are called on
-    the store's thread. `will_change` and `will_delete` may refuse; a failure after the change is a warning.
+    `memory.recording` has the implementation for the disk. `rel` is the path below `root`; the methods are
+    called on the store's thread. `will_change` and `will_delete` may raise to refuse the change; a failure
+    after the change is only a warning.
     """
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
@@ -23,22 +24,28 @@ class ChangeListener(Protocol):
         """
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:
-        """Preserve the present state before a creation, overwrite, move or deletion. May raise to refuse."""
+        """Save the present state of `rel` before it is created, overwritten, moved or deleted.
+
+        May raise to refuse the change.
+        """
 
     def will_delete(self, root: ScopeRoot, rel: str) -> None:
-        """Check, after `will_change`, that a file or folder could be restored. May raise to refuse."""
+        """Check that the file or folder `rel` could be restored after its deletion.
+
+        Called after `will_change`; may raise to refuse the deletion.
+        """
 
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
         """Record the author of a change right before a file's content becomes `after` (None: deleted)."""
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
-        """Carry out the effects of creating or writing the file `rel`."""
+        """Update the usage of the file `rel` and report its change, after it was created or written."""
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
-        """Carry out the effects of deleting the file or folder `rel`."""
+        """Update the usage and report the change, after the file or folder `rel` was deleted."""
 
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
-        """Carry out the effects of moving the file or folder `rel` to `new_rel`."""
+        """Update the usage and report the change, after the file or folder `rel` was moved to `new_rel`."""
 
     def read(self, root: ScopeRoot, rel: str) -> None:
         """Count a read of the file `rel` by an agent as a use."""
@@ -51,7 +58,7 @@ class ChangeListener(Protocol):
 
 
 class NoChangeListener:
-    """A listener without effects, for the overlay of a run (its copy of the files in memory)."""
+    """A listener that does nothing, for changes that a run makes only to its copy of the files in memory."""
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         return nullcontext()

@@ -37,7 +37,7 @@ _MOST_LINES = 1 << 53
 def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a command under their proper names (`path` for `filePath`), without nulls.
 
-    Raises `StoreError` for a field of the wrong type.
+    Raises `StoreError` for a value of the wrong type, or a number out of range.
     """
     fields = {name: value for name, value in request.items() if value is not None and name not in _ALIASES}
     for name, value in request.items():
@@ -194,7 +194,8 @@ def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
 def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
     """Return `text` with `added` inserted after line `line` (0: before the first).
 
-    One trailing newline of `added` is dropped; empty text adds no line.
+    One trailing newline of `added` is dropped; if it is empty, `text` is returned unchanged. Raises
+    `StoreError`, which names `path`, if there is no such line.
     """
     pieces = text.split("\n") if text else []
     if not 0 <= line <= len(pieces):

@@ -15,9 +15,10 @@ _OUTSIDE = f"{COMPANIONS}@"
 
 
 class CompanionPlace(Struct, frozen=True):
-    """The place of a companion in the history.
+    """The place in the history of a companion, a file that an agent loads beside its memories.
 
-    `key`: the key of the root to which the history assigns it; `rel`: its path below `directory`.
+    `key`: the key under which the history stores it. `rel`: its path below `directory`, which is the home or,
+    for a companion outside of the home, the folder of the companion.
     """
 
     key: str
@@ -28,10 +29,10 @@ class CompanionPlace(Struct, frozen=True):
 def companion_place(home_root: Path, path: Path) -> CompanionPlace:
     """Return the place at which the history stores the companion `path` of the home at `home_root`.
 
-    Companions in the home share one key. Companions outside belong to a project and have one key per
-    directory, because the history must remain valid if a project is moved, and a file's key must not depend
-    on the project through which the file was reached. For a companion outside, a symlink that leads out of
-    its directory is not followed.
+    A companion is a file that an agent loads beside its memories. Companions in the home share one key.
+    Companions outside belong to a project and have one key per directory, because the history must remain
+    valid if a project is moved, and a file's key must not depend on the project through which the file was
+    reached.
     """
     if path.is_relative_to(home_root):
         return CompanionPlace(COMPANIONS, home_root, path.relative_to(home_root).as_posix())
@@ -40,5 +41,5 @@ def companion_place(home_root: Path, path: Path) -> CompanionPlace:
 
 
 def is_of_companions(key: str) -> bool:
-    """Return whether the root `key` in the history holds companions, in the home or outside."""
+    """Return whether the history stores companions (files loaded beside the memories) under `key`."""
     return key == COMPANIONS or key.startswith(_OUTSIDE)

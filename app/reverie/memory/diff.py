@@ -33,9 +33,10 @@ _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 class ChangedSpan(Struct, frozen=True):
-    """A stretch of lines that differs: `[old_start, old_end)` became `[new_start, new_end)`.
+    """A place at which two sequences differ: `[old_start, old_end)` became `[new_start, new_end)`.
 
-    At most one of the two ranges is empty (lines were added or removed).
+    The numbers are indexes from 0. At most one of the two ranges is empty: items were only added, or only
+    removed.
     """
 
     old_start: int
@@ -92,7 +93,7 @@ def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[Invis
 def invisible_in(difference: str) -> tuple[InvisibleKind, ...]:
     """Return the kinds of difference that a person cannot see between removed and added lines of a diff.
 
-    `difference`: a unified diff.
+    `difference`: a unified diff. The result is in the order of `InvisibleKind`.
     """
     found: set[InvisibleKind] = set()
     sides: dict[str, list[str]] = {"-": [], "+": []}
@@ -132,9 +133,10 @@ def unified(
 ) -> str:
     """Return a git-style unified diff of two contents, or "" if nothing differs; None: no file.
 
-    `label` is the path to show; leading slashes are dropped, names git would quote are quoted. `taken_back`:
-    the indexes (from 0) of the hunks of a changed file that were undone; if given, each header has the
-    numbers (from 1, like the parts of a run) of the hunks below it, and which of them were undone.
+    `label`: the path to show; leading slashes are dropped, and names that git would quote are quoted.
+    `taken_back`: the indexes (from 0, in `changed_spans`) of the changes that were undone. If it is given and
+    both files exist, each header has the numbers (from 1) of the changes below it, and says which of them
+    were undone.
     """
     if before == after:
         return ""
@@ -154,7 +156,7 @@ def unified(
         return "".join(head)
     head.append(f"--- {_ended(old_name)}\n+++ {_ended(new_name)}\n")
     if before is None or after is None:
-        taken_back = None  # it comes or goes as a whole
+        taken_back = None  # the file is created or deleted as a whole
     return "".join(head) + "".join(_hunks(_lines(old), _lines(new), taken_back))
 
 
@@ -189,10 +191,9 @@ def _hunks(old: Sequence[str], new: Sequence[str], taken_back: Collection[int] |
 
 
 def _numbers(hunks: range, taken_back: Collection[int]) -> str:
-    """Return the numbers in the header of a part of the diff, such as ` hunks 1-3 (2 taken back)`.
+    """Return the numbers of the changes below a header of the diff, such as ` hunks 1-3 (2 taken back)`.
 
-    `hunks`: the indexes (from 0) of the stretches of changed lines in that part. `taken_back`: the indexes
-    of all stretches that were undone.
+    `hunks`: the indexes (from 0) of these changes. `taken_back`: the indexes of all changes that were undone.
     """
     gone = [str(hunk + 1) for hunk in hunks if hunk in taken_back]
     if len(hunks) == 1:
@@ -210,7 +211,7 @@ def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
 
 
 def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
-    """Yield the changes grouped into the hunks of a diff, whose context lines touch or overlap."""
+    """Yield `changes` in groups of neighbours whose context lines touch or overlap."""
     group: list[ChangedSpan] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
@@ -268,10 +269,10 @@ class BlameLine(Struct, Generic[V], frozen=True):
 def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...]:
     """Return the newest version's lines, each with the version that introduced it.
 
-    `versions`: newest first. A content of None means no file or unknown bytes; lines of newer versions then
-    count as introduced right after it. Versions are read only while the origin of some line is unknown. A
-    line counts as the same as long as the comparisons of neighbouring versions match it; a different line
-    ending makes a different line. Empty for no versions.
+    `versions`: (version, content), newest first, read only as far as needed; a content of None means no file
+    or unknown bytes. Lines that were traced back to such a version count as introduced by the next newer one.
+    A line counts as the same as long as the comparisons of neighbouring versions match it; a different line
+    ending makes a different line. Empty if there are no versions, or if the newest content is None.
     """
     upcoming: Iterator[tuple[V, bytes | None]] = iter(versions)
     first = next(upcoming, None)
@@ -306,7 +307,7 @@ def lines_of(content: bytes) -> list[bytes]:
 
 
 def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
-    """Return index in `new` -> index in `old` for each line of `new` that is unchanged."""
+    """Return the unchanged lines, as the index in `new` -> the index in `old`."""
     kept: dict[int, int] = {}
     at_old = at_new = 0
     for change in changed_spans(old, new):

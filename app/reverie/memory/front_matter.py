@@ -74,11 +74,11 @@ class Description(NamedTuple):
     """The description of a file. A tuple, because a listing unpacks tens of thousands of them."""
 
     text: str
-    """The text that the agent shows; empty unless the state is `ok` or `not-text`."""
+    """The description as the agent shows it; empty unless `state` is `ok` or `not-text`."""
     state: DescriptionState
-    """`none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or
-    not a mapping. `unclosed`: the opening fence only. `not-text`: the prefix is not UTF-8 or has a NUL,
-    whatever the block holds."""
+    """`none`: there is no front matter, or no description in it that is a non-empty string. `malformed`: the
+    front matter is not YAML, or not a mapping. `unclosed`: the front matter has no closing line. `not-text`:
+    the read beginning of the file is not UTF-8 or has a NUL, whatever the front matter contains."""
 
 
 NO_DESCRIPTION = Description("", "none")
@@ -92,8 +92,9 @@ def split(
 ) -> Frontmatter | None:
     """Return the position of the front-matter block in a file's whole text; None if there is none.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
-    `rules`: the agent's rules for front matter.
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the front matter; None: no
+    limit. `rules`: how the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code
+    does).
     """
     return find_block(text, prefix_bytes, rules)
 
@@ -101,7 +102,8 @@ def split(
 def description(prefix: bytes, caps: Caps) -> Description:
     """Return the description of a file, read from its beginning.
 
-    `prefix`: its first `caps.description_prefix_bytes` bytes, or the whole file if it is shorter.
+    `prefix`: its first `caps.description_prefix_bytes` bytes, or the whole file if it is shorter. `caps`: the
+    agent's limits.
     """
     prefix = prefix[: caps.description_prefix_bytes]
     is_utf8 = True
@@ -130,10 +132,11 @@ def declared(
     key: str = "description",
     rules: FrontMatterRules = "strict",
 ) -> str | None:
-    """Return the description in a text's front matter, exactly as written; None if there is none.
+    """Return the string value of the description in a text's front matter; None if there is none.
 
     `key`: another key whose value to return instead. `prefix_bytes`: the number of bytes in which the agent
-    searches for the end of the block; None: no limit. `rules`: the agent's rules for front matter.
+    searches for the end of the front matter; None: no limit. `rules`: how the agent reads front matter,
+    "strict" (as mux does) or "lenient" (as Claude Code does).
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -147,9 +150,9 @@ def declared(
 
 
 def flattened(text: str, limit: int) -> str:
-    """Return a text as one line of at most `limit` UTF-16 code units, as the agent flattens it.
+    """Return `text` as one line without control characters, as the agent flattens it.
 
-    A text that is cut ends with an ellipsis.
+    A line of more than `limit` UTF-16 code units is cut there and gets an ellipsis.
     """
     # Printable text holds no control character and, of all white space, only U+0020.
     if not text.isprintable() or "  " in text:
@@ -189,7 +192,7 @@ def _in_block(raw: str, limit: int, rules: FrontMatterRules) -> Description:
 
 
 def _simple(text: str) -> str | None:
-    """Return the description without a YAML parser if the block is simple; None if the parser is needed."""
+    """Return the description if the front matter of `text` is one simple line; None: use the YAML parser."""
     if not text.startswith(_ONE_LINE):
         return None
     start = len(_ONE_LINE)
@@ -201,7 +204,7 @@ def _simple(text: str) -> str | None:
 
 
 def _simple_lines(raw: str) -> str | None:
-    """Return the description in the block `raw` if it has only simple lines; empty if there is none.
+    """Return the description in the front matter `raw` if all its lines are simple; empty if there is none.
 
     Returns None if the YAML parser is needed.
     """
@@ -241,13 +244,13 @@ def _shown(value: str | None, limit: int) -> Description:
 def set_description(
     text: str, value: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "strict"
 ) -> str:
-    """Return a text with `value` as its description; everything else stays byte for byte.
+    """Return `text` with `value` as its description, and everything else unchanged.
 
     If the text has front matter, only the lines of the description change, or one line is added; otherwise
     front matter is added before the text. Front matter that the agent cannot read is repaired first.
-    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
-    `rules`: the agent's rules for front matter. Raises `FrontError` if there is front matter that cannot be
-    repaired, because no block may be added above it.
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the front matter; None: no
+    limit. `rules`: how the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code
+    does). Raises `FrontError` if there is front matter that cannot be repaired.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -286,13 +289,14 @@ def begins_block(text: str) -> bool:
 
 
 def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "strict") -> str | None:
-    """Return `text` with its block repaired so that the agent reads it; None if that is not needed or fails.
+    """Return `text` with its front matter made readable for the agent; None if that is not needed or fails.
 
-    These are repaired: spaces after a fence, empty lines above the first fence, `...` in place of the last
-    fence, and tabs as indentation. Values that do not parse are quoted. Keys, their order and all other bytes
-    stay. A mapping or a list never becomes a string. None means that the agent reads the block already, that
-    there is no block, or that no repair helps. `prefix_bytes`: the number of bytes in which the agent
-    searches for the end of the block; None: no limit. `rules`: the agent's rules for front matter.
+    These are repaired: spaces after an opening or closing line of three dashes, empty lines above the opening
+    one, `...` in place of the closing one, and tabs as indentation. Values that do not parse are quoted.
+    Keys, their order and all other bytes stay. A mapping or a list never becomes a string. None means that
+    the agent reads the front matter already, that there is none, or that no repair helps. `prefix_bytes`: the
+    number of bytes in which the agent searches for the end of the front matter; None: no limit. `rules`: how
+    the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code does).
     """
     base = text if split(text, rules=rules) is not None else _with_plain_fences(text)
     block = split(base, prefix_bytes, rules=rules)
@@ -310,7 +314,7 @@ def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRule
 
 
 def _quoted(raw: str) -> str:
-    """Return the block `raw` with quotes around the values that do not parse."""
+    """Return the front matter `raw` with quotes around the values that do not parse."""
     quoted = ""
     for group in _groups(raw):
         whole = "".join(group)
@@ -321,9 +325,9 @@ def _quoted(raw: str) -> str:
 
 
 def _with_plain_fences(text: str) -> str:
-    """Return `text` with each fence of its front matter as a plain `---` line, which all agents accept.
+    """Return `text` with a plain `---` line at the beginning and at the end of its front matter.
 
-    A text without front matter is returned unchanged.
+    All agents accept such lines. A text without front matter is returned unchanged.
     """
     block = loose_block(text)
     if block is None or len(block["raw"]) > _REPAIRABLE_CHARS:
@@ -336,7 +340,8 @@ def _with_plain_fences(text: str) -> str:
 def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
     """Yield versions of `text`, which has front matter, with `value` as its description, best first.
 
-    Some may be invalid; the caller uses the first that `rules`, the agent's rules, read back as expected.
+    Some may be invalid; the caller uses the first from which the agent would read `value`. `rules`: how the
+    agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code does).
     """
     empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
@@ -358,10 +363,12 @@ def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
 def _with_line(
     text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
 ) -> Iterator[str]:
-    """Yield candidate texts with `value` at the key `path`, on one line; the caller uses the first good one.
+    """Yield versions of `text` with `value` at the key `path`, if its front matter is not valid YAML.
 
-    This is for a block (`raw`: its YAML) that is not valid YAML, or that a `---` inside a line ends: its key
-    must be found by its name, not by parsed nodes. For any other block nothing is yielded.
+    The caller uses the first version that reads back correctly. `block`: the position of the front matter;
+    `raw`: its text. Yields nothing if `raw` is valid YAML and does not end at a `---` inside a line, because
+    the key can then be found with the parser. Also yields nothing for "strict" `rules`, or for a key inside a
+    mapping.
     """
     if rules == "strict" or len(path) > 1:
         return
@@ -390,10 +397,10 @@ def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
 
 
 def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: str) -> Iterator[str]:
-    """Yield versions of the block `raw` with the YAML text `made` as the description; some may be invalid.
+    """Yield versions of the front matter `raw` with the YAML text `made` as the description.
 
-    `root`: the root of the parsed block; None if it has only blank lines and comments. `newline`: the line
-    ending of the block.
+    Some may be invalid. `root`: the root node of `raw`; None if it has only blank lines and comments.
+    `newline`: its line ending.
     """
     line = f"description: {made}"
     quoted = made if made[0] in "\"'" else f'"{made}"'
@@ -415,7 +422,7 @@ def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: st
 
 
 def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: str) -> str:
-    """Return the block `raw` with the value `node` replaced by `literal`; comments beside it are kept.
+    """Return the front matter `raw` with the value `node` replaced by `literal`; comments beside it are kept.
 
     `key`: the node of the key of that value.
     """
@@ -433,7 +440,11 @@ def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: 
 
 
 def _others(text: str, rules: FrontMatterRules) -> frozenset[object]:
-    """Return the keys and values of the front matter of `text` except its description, for comparison."""
+    """Return the keys and values of the front matter of `text` except its description, for comparison.
+
+    Empty if there is no valid front matter. `rules`: how the agent reads front matter, "strict" (as mux does)
+    or "lenient" (as Claude Code does).
+    """
     block = split(text, rules=rules)
     raw = text[block.block_start : block.block_end] if block is not None else ""
     root = parse(raw, rules) if _is_mapping(raw, rules) else None
@@ -447,12 +458,12 @@ def _others(text: str, rules: FrontMatterRules) -> frozenset[object]:
 
 
 def outline(node: yaml12.YamlNode) -> object:
-    """Return a node's content for comparison, independent of its notation."""
+    """Return the content of a YAML node in a form that can be compared, independent of quotes and layout."""
     return node.kind, node.value, tuple(outline(child) for child in node.children)
 
 
 def _groups(raw: str) -> list[list[str]]:
-    """Return the lines of the block `raw` in groups: each unindented key with the lines below it.
+    """Return the lines of the front matter `raw` in groups: each unindented key with the lines below it.
 
     Lines before the first key form the first group.
     """
@@ -530,31 +541,31 @@ def _escape(char: str) -> str:
 
 
 class CutDescription(Struct, frozen=True):
-    """A description of which the agent reads only the beginning.
-
-    `whole`: the full text of the description's line; `sign`: the characters at which the agent stops reading.
-    """
+    """A description of which the agent reads only the beginning."""
 
     line: int
-    """The number of the line in the file, from 1."""
+    """The number of the description's line in the file, from 1."""
     read: str
     """The beginning of the description, which the agent reads."""
     whole: str
+    """The full text of the description's line."""
     sign: Literal["#", "---"]
+    """The characters at which the agent stops reading."""
     start: int
-    """The position of the value in the text."""
+    """The position in the text at which the value begins."""
     end: int
-    """The end of the value's line."""
+    """The position in the text at which the value's line ends."""
 
 
 def cut_description(
     text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
 ) -> CutDescription | None:
-    """Return a description whose line has more text than the agent reads; None if there is none.
+    """Return the description if the agent reads only a part of the text on its line; otherwise None.
 
     The agent stops reading at ` #`, which begins a comment. Claude Code also stops at `---`, which ends its
     front matter even inside a line. `prefix_bytes`: the number of bytes in which the agent searches for the
-    end of the block; None: no limit. `rules`: the agent's rules for front matter.
+    end of the front matter; None: no limit. `rules`: how the agent reads front matter, "strict" (as mux does)
+    or "lenient" (as Claude Code does).
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -588,18 +599,19 @@ def cut_description(
 
 
 def _line_start(raw: str, line: int) -> int:
-    """Return the position in `raw` at which a line (counted from 0) begins."""
+    """Return the position in `raw` at which line number `line` (from 0) begins."""
     return sum(len(each) + 1 for each in raw.split("\n", line)[:line])
 
 
 def quote_description(
     text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
 ) -> str:
-    """Return `text` with the whole line of a cut description in quotes, so that the agent reads all of it.
+    """Return `text` with quotes around a description of which the agent reads only the beginning.
 
-    If no description is cut, return `text` itself. `prefix_bytes`: the number of bytes in which the agent
-    searches for the end of the block; None: no limit. `rules`: the agent's rules for front matter. Raises
-    `FrontError`.
+    The agent then reads the whole line. If it does so already, return `text` itself. `prefix_bytes`: the
+    number of bytes in which the agent searches for the end of the front matter; None: no limit. `rules`: how
+    the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code does). Raises
+    `FrontError` if quotes do not help.
     """
     cut = cut_description(text, prefix_bytes, rules=rules)
     if cut is None:
@@ -612,9 +624,10 @@ def quote_description(
 
 
 def repeated_key(text: str, *, rules: FrontMatterRules = "strict") -> tuple[str, int] | None:
-    """Return a key that occurs twice in one mapping, and the line of its second use; None: no such key.
+    """Return a key that occurs twice in a mapping of the front matter, and the line of its second use.
 
-    `rules`: the agent's rules for front matter.
+    The line is counted from 1. None if there is no such key, or if the front matter does not parse. `rules`:
+    how the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code does).
     """
     block = split(text, rules=rules)
     try:
@@ -642,11 +655,11 @@ BLOCK_HEADER = pattern_of(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]
 
 
 def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
-    """Yield `value` on one line: first in its previous style, if possible, then in the plainest style.
+    """Yield `value` as YAML on one line: first in the style of the previous value, then in the plainest.
 
     `style`: the quote or block sign of the previous style, empty for none; `flow`: the value is part of a
-    `{...}` or `[...]`, so it needs quotes. The results are candidates, best first; each is parsed before it
-    is used.
+    `{...}` or `[...]`, so it needs quotes. The caller parses each result, and uses the first that reads back
+    correctly.
     """
     if style == "'" and value.isprintable():
         yield "'" + value.replace("'", "''") + "'"
@@ -666,7 +679,7 @@ def _escaped(value: str) -> str:
 
 
 def blocks(old: str, style: str, value: str) -> Iterator[str]:
-    """Yield one text: `value` as a YAML block scalar in the style and indentation of the previous value.
+    """Yield `value` once, as a YAML block scalar in the style and indentation of the previous value.
 
     `old`: the previous value as it is written; `style`: the sign of its style, `|` or `>`. Nothing is yielded
     if `value` cannot be written in this way.
@@ -687,7 +700,8 @@ def blocks(old: str, style: str, value: str) -> Iterator[str]:
 def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
     """Return the line of a key and its value, or the lines of a nested key. `value` is quoted if needed.
 
-    `indent`: the spaces before the first key; `newline`: the line ending.
+    `path`: the key, or the names of a nested key, outermost first. `indent`: the spaces before the first key;
+    `newline`: the line ending.
     """
     if len(path) == 1:
         return f"{indent}{key_text(path[0])}: {literal(value)}"
@@ -710,7 +724,7 @@ _PROPERTIES = pattern_of(r"(?:[&!]\S*[ \t]+)*")
 class FrontError(ValueError):
     """Raised if the requested change of the front matter is impossible.
 
-    `reason` is the cause; the person should edit the text itself.
+    `reason` names the cause, such as "malformed"; a person must edit the text directly.
     """
 
     def __init__(self, reason: Reason) -> None:
@@ -731,28 +745,31 @@ class FrontEntry(Struct, frozen=True):
 
 
 class Front(Struct, frozen=True):
-    """The content of the front matter.
-
-    `problem` is the reason why it could not be read, else empty; `line` (from 1, in the file) is the line at
-    which the parser stopped, 0 if unknown.
-    """
+    """The content of a text's front matter."""
 
     there: bool
-    """Whether the text has a block of front matter."""
+    """Whether the text has front matter."""
     problem: Reason | Literal[""] = ""
+    """The reason why the front matter could not be read, else empty."""
     line: int = 0
+    """The line (from 1, in the file) at which the parser stopped; 0 if unknown."""
     entries: tuple[FrontEntry, ...] = ()
+    """The keys, in order."""
 
     def text(self, *path: str) -> str | None:
-        """Return the string value of a key; None if the key is missing or its value is no string."""
+        """Return the string value of a key; None if the key is missing or its value is not a string.
+
+        `path`: the name of the key, or two names for a key inside a mapping.
+        """
         return next((entry.text for entry in self.entries if entry.path == path), None)
 
 
 def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict") -> Front:
-    """Return the front matter of a file's whole text.
+    """Return the front matter of a file's whole text; never raises (see `Front.problem`).
 
-    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
-    `rules`: the agent's rules for front matter.
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the front matter; None: no
+    limit. `rules`: how the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code
+    does).
     """
     block = split(text, rules=rules)
     if block is None:
@@ -777,11 +794,12 @@ def set_value(
     *,
     rules: FrontMatterRules = "strict",
 ) -> str:
-    """Return `text` with the string `value` under `key`, a name or a path of two names.
+    """Return `text` with the string `value` under `key`, which is a name or a path of two names.
 
     A missing key is added below the last one, missing front matter above the text. `prefix_bytes`: the number
-    of bytes in which the agent searches for the end of the block, which must also end there afterwards; None:
-    no limit. `rules`: the agent's rules for front matter. Raises `FrontError`.
+    of bytes in which the agent searches for the end of the front matter, which must also lie there
+    afterwards; None: no limit. `rules`: how the agent reads front matter, "strict" (as mux does) or "lenient"
+    (as Claude Code does). Raises `FrontError`.
     """
     path = _path(key)
     before = read(text, rules=rules)
@@ -806,10 +824,10 @@ def set_value(
 
 
 def remove(text: str, key: Key, *, rules: FrontMatterRules = "strict") -> str:
-    """Return `text` without `key` in its front matter.
+    """Return `text` without `key` in its front matter; return `text` itself if the key is missing.
 
-    A mapping or a block that becomes empty is removed, too. `rules`: the agent's rules for front matter.
-    Raises `FrontError`.
+    A mapping or front matter that becomes empty is removed, too. `rules`: how the agent reads front matter,
+    "strict" (as mux does) or "lenient" (as Claude Code does). Raises `FrontError`.
     """
     path = _path(key)
     _refuse(read(text, rules=rules))
@@ -881,9 +899,9 @@ def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
 def _chain(
     root: yaml12.YamlNode | None, path: tuple[str, ...]
 ) -> list[tuple[yaml12.YamlNode, tuple[yaml12.YamlNode, yaml12.YamlNode]]] | None:
-    """Return (mapping, (key, value)) for each part of the path; None if a part is missing.
+    """Return the nodes (mapping, (key, value)) for each name in `path`; None if a name is missing.
 
-    `root`: the root of the block; None if the block is empty.
+    `root`: the root node of the front matter; None if that is empty.
     """
     found, node = [], root
     for part in path:
@@ -896,9 +914,9 @@ def _chain(
 
 
 def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | None:
-    """Return the string value in the front matter of `text` at the keys `path`.
+    """Return the string value at the keys `path` in the front matter of `text`.
 
-    None if the value is missing, or if the block does not parse.
+    None if the value is missing or is not a string, or if the front matter does not parse.
     """
     try:
         chain = _chain(_block_and_root(text, rules)[1], path)
@@ -916,7 +934,10 @@ def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
 
 
 def _rest(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> object:
-    """Return the other keys and the body of `text`, without the value at the keys `path`, for comparison."""
+    """Return the body of `text` and its front matter without the value at the keys `path`, for comparison.
+
+    None if the front matter does not parse.
+    """
     try:
         block, root = _block_and_root(text, rules)
     except yaml12.MalformedError:
@@ -1051,7 +1072,10 @@ def _added(
 
 
 def _line_end(raw: str, at: int) -> int:
-    """Return the end of the line in `raw` that has the last non-blank character before position `at`."""
+    """Return the end of the line in `raw` that has the last non-blank character before position `at`.
+
+    The line ending is not included.
+    """
     last = len(raw[:at].rstrip(" \t\r\n"))
     end = raw.find("\n", last)
     end = len(raw) if end < 0 else end

@@ -38,23 +38,25 @@ _TABS = re.compile(r"^\t+", re.MULTILINE)
 
 
 class Frontmatter(Struct, frozen=True):
-    """The position of a front-matter block: its YAML is `text[block_start:block_end]`."""
+    """The position of the front matter in a text: its YAML is `text[block_start:block_end]`."""
 
     block_start: int
     block_end: int
     body_start: int
+    """The position at which the text after the front matter begins."""
     newline: Literal["\n", "\r\n"]
-    """The line end after the opening fence."""
+    """The line ending of the opening `---` line."""
     bom: bool
-    """Whether the text begins with a byte order mark: mux, which checks the first byte, then sees no block.
-    """
+    """Whether the text begins with a byte order mark; mux, which checks the first byte, then sees no front
+    matter."""
 
 
 def find_block(text: str, prefix_bytes: int | None, rules: FrontMatterRules) -> Frontmatter | None:
-    """Return the position of the front-matter block that an agent finds by its rules; None if there is none.
+    """Return the position of the front matter that an agent finds by its rules; None if there is none.
 
     `text`: the whole text of the file. `prefix_bytes`: the number of bytes in which the agent searches for
-    the end of the block; None: no limit.
+    the end of the front matter; None: no limit. `rules`: how the agent reads front matter, "strict" (as mux
+    does) or "lenient" (as Claude Code does).
     """
     bom = text.startswith(BOM)
     seen = text
@@ -84,7 +86,7 @@ def _claude_block(seen: str, limited: bool) -> Frontmatter | None:
 
 
 def block_of(text: str) -> Frontmatter | None:
-    """Return the block that a person would see as front matter, even if no agent reads it.
+    """Return the position of what a person would see as front matter, even if no agent reads it.
 
     None if there is none.
     """
@@ -96,10 +98,11 @@ def block_of(text: str) -> Frontmatter | None:
 
 
 def loose_block(text: str) -> re.Match[str] | None:
-    """Return the match of the block that a person would see as front matter; None if there is none.
+    """Return the match of what a person would see as front matter; None if there is none.
 
-    Spaces may follow either fence, empty lines may precede the block, and `...` may end it. The groups are
-    `above`, `newline`, `raw`, `last` (line end), `close` and `end`.
+    Spaces may follow the opening and the closing line, empty lines may precede the opening one, and `...` may
+    be the closing one. The groups of the match are `above`, `newline`, `raw`, `last` (line end), `close` and
+    `end`.
     """
     match = _LOOSE_BLOCK.match(text, _marks(text))
     # Below an empty line, or with another last line, it might be ordinary text between two rules.
@@ -114,10 +117,10 @@ def _marks(text: str) -> int:
 
 
 def as_read(raw: str, rules: FrontMatterRules) -> tuple[str, yaml12.YamlNode | None]:
-    """Parse a block by an agent's rules; return the YAML that its parser reads, and the root node.
+    """Parse the front matter `raw` by an agent's rules; return the YAML that was parsed, and its root node.
 
-    The YAML has as many lines as `raw`. The root is None if the block has only blank lines and comments.
-    Raises `yaml12.MalformedError`.
+    The YAML is `raw` itself, or `claude_quoted(raw)` if "lenient" rules need that; it has as many lines as
+    `raw`. The root is None if there are only blank lines and comments. Raises `yaml12.MalformedError`.
     """
     if rules == "strict":
         return raw, yaml12.parse(raw)
@@ -136,20 +139,23 @@ def _parsed_by_claude(raw: str) -> yaml12.YamlNode | None:
 
 
 def parse(raw: str, rules: FrontMatterRules) -> yaml12.YamlNode | None:
-    """Parse the block `raw` by an agent's rules; return the root node.
+    """Parse the front matter `raw` by an agent's rules; return the root node.
 
-    Returns None if the block has only blank lines and comments. Raises `yaml12.MalformedError`.
+    Returns None if there are only blank lines and comments. Raises `yaml12.MalformedError`.
     """
     return as_read(raw, rules)[1]
 
 
 def without_tabs(raw: str) -> str:
-    """Return the block `raw` with two spaces for each tab at the beginning of a line, which YAML accepts."""
+    """Return the front matter `raw` with two spaces, which YAML accepts, for each tab that indents a line."""
     return _TABS.sub(lambda tabs: "  " * len(tabs[0]), raw)
 
 
 def claude_quoted(raw: str) -> str:
-    """Return `raw`, a block that does not parse, with quotes around values, as Claude Code adds them."""
+    """Return `raw`, front matter that does not parse, with the quotes that Claude Code adds around values.
+
+    Tabs at the beginning of lines are replaced as well, by spaces.
+    """
     return "\n".join(map(_claude_quoted_line, without_tabs(raw).split("\n")))
 
 

@@ -35,7 +35,7 @@ class HiddenCharacter(Struct, frozen=True):
     """A character that a model reads and a person does not see."""
 
     line: int
-    """The number of the line, from 1; only line feeds end a line."""
+    """The number of the character's line, from 1; only line feeds end a line."""
     char: str
     kind: HiddenKind
 
@@ -46,7 +46,7 @@ def hidden_characters(text: str) -> list[HiddenCharacter]:
     These are characters that a model reads and a person does not see: invisible ones, direction marks and
     control characters. Legitimate uses are ignored: joiners inside emoji and the scripts that use them,
     balanced direction marks in lines with right-to-left letters, flag sequences of tag characters, one
-    variation selector behind its base. Time is linear in the text.
+    variation selector behind its base, a byte order mark at the very beginning. Time is linear in the text.
     """
     if _ANY.search(text) is None:
         return []
@@ -59,7 +59,7 @@ def hidden_characters(text: str) -> list[HiddenCharacter]:
 
 
 def without_invisible(text: str) -> str:
-    """Return the text without invisible characters; line feeds stay."""
+    """Return `text` without zero-width characters, direction marks and tag characters."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
@@ -105,7 +105,7 @@ def _is_directed(line: str) -> bool:
 
 
 def _is_at_home(line: str, at: int) -> bool:
-    """Return whether a joiner or variation selector at index `at` is legitimate after its predecessor."""
+    """Return whether the zero-width character at index `at` is legitimate after the character before it."""
     char, before = line[at], line[at - 1 : at]
     if not before:
         return False

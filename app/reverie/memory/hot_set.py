@@ -35,12 +35,14 @@ _CLOSE = "</hot_memories>"
 
 
 class Budgets(Struct, frozen=True):
-    """Limits of the hot set, the memories that mux loads in full: bytes (UTF-8) and tokens."""
+    """Limits of the hot set, the memories that mux loads in full."""
 
     item_bytes: int = 16_384
-    """The largest size of one memory; a longer text is cut."""
+    """The largest size of one memory, in UTF-8 bytes; a longer text is cut."""
     total_bytes: int = 49_152
+    """The largest size of all memories together, in UTF-8 bytes."""
     total_tokens: int = 12_000
+    """The largest number of tokens of all memories together."""
     items: int = 8
     """The largest number of memories."""
     tries: int = 64
@@ -51,7 +53,7 @@ BUDGETS = Budgets()
 
 
 class HotCandidate(Struct, frozen=True):
-    """A memory in the agent's index, with its pin and use, which the hot set may include."""
+    """A memory in the agent's index, with its pin and use, which may be loaded in full."""
 
     path: str
     pinned: bool
@@ -68,22 +70,24 @@ class Ranked(Struct, frozen=True):
 
 
 class HotItem(Struct, frozen=True):
-    """A memory in the hot set, which is loaded in full."""
+    """A memory that mux loads in full."""
 
     path: str
     pinned: bool
     truncated: bool
+    """Whether `text` was cut to the limit."""
     text: str
-    """The text, cut to the limit but not escaped."""
+    """The text of the memory, cut to the limit but not escaped."""
     bytes: int
-    """Size of `text` in UTF-8."""
+    """The size of `text` in UTF-8."""
     tokens: int
-    """Number of tokens of `text`."""
+    """The number of tokens of `text`."""
     score: float
+    """The score of the memory; see `Ranked`."""
 
 
 class SkippedMemory(Struct, frozen=True):
-    """A memory that is not loaded, with the reason."""
+    """A memory that is not loaded, with the reason. `score`: see `Ranked`."""
 
     path: str
     reason: SkipReason
@@ -92,24 +96,24 @@ class SkippedMemory(Struct, frozen=True):
 
 
 class HotSet(Struct, frozen=True):
-    """The memories that the agent loads in full, and the reason why it does not load each of the others.
+    """The memories that mux loads in full, and the reason why it does not load each of the others.
 
-    The rules are in formats/mux.md, sections 4 and 12: candidates are pinned or have been used, ranked by
-    pin, then by use that halves every seven days, then by path. They are added greedily until a limit on
-    bytes, tokens, items or tries is reached. A memory that does not fit is skipped; smaller ones after it may
-    still fit.
+    Candidates are memories that are pinned or have been used. Pinned ones come first, then those with a
+    higher score (see `Ranked`), then by path. They are added in this order until a limit on bytes, tokens,
+    items or tries is reached; a memory that does not fit is skipped, and smaller ones after it may still fit
+    (formats/mux.md, sections 4 and 12).
 
-    Tags, order, escaping and cutting of the block are the agent's; its two opening sentences and the note
-    below a cut file are worded by us and as long as the agent's, so that the tokens of the block are the
-    same. Ties are broken by UTF-16 code unit, as in the agent's own lists; its comparison of two paths
-    depends on the language of its machine, which is not known here.
+    Tags, order, escaping and cutting of the block are as in mux. Its two opening sentences and the note below
+    a cut file are worded by us, but as long as mux's own, so that the number of tokens is the same. Paths are
+    ordered by UTF-16 code unit, because the order in mux depends on the language of its machine, which is not
+    known here.
     """
 
     items: tuple[HotItem, ...]
     skipped: tuple[SkippedMemory, ...]
-    """The memories that are not loaded: in the order of the ranking, then those never used, by path."""
+    """The memories that are not loaded: the candidates in their order, then those never used, by path."""
     total_bytes: int
-    """The number of bytes of the texts in the block."""
+    """The size in bytes of the memories' texts in the block."""
     total_tokens: int
     """The number of tokens of the whole block."""
     block: str
@@ -153,16 +157,16 @@ def select(
 ) -> HotSet:
     """Return the memories among `candidates` that the agent would load at `now` (UTC ms).
 
-    `read` returns the first `item_bytes + 1` bytes of a memory (or more), or None if the memory cannot be
-    read; it is called in the order of the ranking and for at most `tries` memories. `budgets`: the limits;
-    `count` returns the number of tokens of a text.
+    `read` gets the path of a memory and returns its first `budgets.item_bytes + 1` bytes (or more), or None
+    if the memory cannot be read; it is called in the order of the ranking and for at most `budgets.tries`
+    memories. `count` returns the number of tokens of a text.
     """
     ranking = ranked(candidates, now)
     return fill(ranking, unused(candidates, ranking), read, budgets=budgets, count=count)
 
 
 def unused(candidates: Iterable[HotCandidate], ranking: Iterable[Ranked]) -> list[str]:
-    """Return the sorted paths of candidates that are not in the ranking."""
+    """Return the paths of the candidates that are not in the ranking, sorted by UTF-16 code unit."""
     hot = {each.candidate.path for each in ranking}
     return sorted((each.path for each in candidates if each.path not in hot), key=utf16_key)
 
@@ -177,9 +181,9 @@ def fill(
 ) -> HotSet:
     """Return the memories of `ranking` that the agent would load in full, and those that it would not.
 
-    `rest`: paths that are not in the ranking, which count as unused. `read` returns the beginning of a
-    memory, or None if the memory cannot be read. `budgets`: the limits; `count` returns the number of tokens
-    of a text.
+    `rest`: the paths of further memories, which were never used. `read` gets the path of a memory and returns
+    its beginning, or None if the memory cannot be read. `budgets`: the limits; `count` returns the number of
+    tokens of a text.
     """
     filling = _Filling(budgets, count)
     for place, each in enumerate(ranking):
@@ -195,9 +199,9 @@ def fill(
 
 
 def loaded_text(data: bytes, limit: int = BUDGETS.item_bytes) -> tuple[str, bool] | None:
-    """Return the loaded text of a file that begins with `data`, and whether it is cut; None if it is no text.
+    """Return the text that mux loads of a file that begins with `data`, and whether it is cut.
 
-    The text is made as the agent makes it: `limit + 1` bytes are decoded, invalid UTF-8 (including a
+    None if the file is not text. As in mux, `limit + 1` bytes are decoded, invalid UTF-8 (including a
     character cut off at the end) becomes U+FFFD, and the text is cut to `limit` bytes between two characters.
     """
     text = data[: limit + 1].decode("utf-8", "replace")
@@ -240,7 +244,7 @@ def escaped(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Return the text of a memory with each tag escaped that would close its element in the prompt."""
+    """Return the text of a memory with each tag escaped that would end the memory's element in the prompt."""
     return _CLOSING.sub(r"&lt;/\1\2>", text)
 
 
@@ -266,7 +270,7 @@ class _Filling:
 
     @property
     def full(self) -> SkipReason | None:
-        """The limit that is reached, so that no further candidate is tried; None if none is."""
+        """The limit that is reached, so that no further candidate is tried; None if no limit is reached."""
         if len(self.items) >= self._budgets.items:
             return "items"
         if self.total_bytes >= self._budgets.total_bytes:

@@ -90,9 +90,10 @@ def _rules_of(table: Mapping[str, Any]) -> _Rules:
 
 
 def _idea(ways: str, between: str) -> re.Pattern[str]:
-    """Return one pattern that matches any phrasing of an idea as whole words.
+    """Return one pattern that matches each of several phrasings of an idea, as whole words.
 
-    `ways` has one phrasing per line; `between` is the pattern that replaces the spaces in them.
+    `ways` has one phrasing per line, each a regular expression; `between` is the pattern that replaces the
+    spaces in them.
     """
     lines = (
         line.strip().replace(r"\w+", r"\w{1,20}").replace(r"\w*", r"\w{0,20}") for line in ways.splitlines()
@@ -102,7 +103,7 @@ def _idea(ways: str, between: str) -> re.Pattern[str]:
 
 
 def _spaced(way: str, between: str) -> str:
-    """Return the phrasing `way` with the pattern `between` for its spaces, except in sets of characters."""
+    """Return the phrasing `way` with the pattern `between` for its spaces, except those in `[...]`."""
     return "".join(
         piece if number % 2 else piece.replace(" ?", f"(?:{between})?").replace(" ", between)
         for number, piece in enumerate(_SET.split(way))
@@ -113,15 +114,15 @@ def instruction_lines(text: str) -> list[int]:
     """Return the lines, from 1, that read like an instruction to a model from someone other than its user.
 
     Such lines have the wording of prompt injection. There are two kinds of rules, both in
-    `resources/instructions.toml`: fixed phrases, and classes of meaning, which are several ideas in one
-    sentence (wider permissions, secrets sent elsewhere, text that spreads or persists, something hidden from
-    the person, other instructions ignored). Notes about how to work are not reported, because memories are
-    meant for them. Sentences that forbid such actions are not reported either.
+    `resources/instructions.toml`: fixed phrases, and classes, each of which requires several ideas in one
+    sentence (for wider permissions, secrets sent elsewhere, text that spreads or persists, something hidden
+    from the person, other instructions ignored). Notes about how to work are not reported, because memories
+    are meant for them. Sentences that forbid such actions are not reported either.
 
     Each line is listed once, in order. Letters of other widths and styles are treated like plain letters.
     Pass the text without its invisible characters. The rules are read and compiled when the first text is
-    searched; a damaged file is a bug of ours. Time is linear in the text: repetitions are bounded, and each
-    sentence is tried once per class. Pure; any thread.
+    searched. Time is linear in the text: repetitions are bounded, and each sentence is tried once per class.
+    Pure; any thread.
     """
     # Neither folding adds or removes a line break, so lines keep their numbers.
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
@@ -137,7 +138,7 @@ def instruction_lines(text: str) -> list[int]:
 
 
 def _said(plain: str) -> Iterator[int]:
-    """Yield the position in the text `plain` of each fixed phrase (see `instruction_lines`)."""
+    """Yield the position of each fixed phrase of the rules (see `instruction_lines`) in the text `plain`."""
     for phrase in _rules().phrases:
         if all(any(word in plain for word in group) for group in phrase.needs):
             for match in phrase.pattern.finditer(plain):
@@ -145,7 +146,7 @@ def _said(plain: str) -> Iterator[int]:
 
 
 def _meant(plain: str) -> Iterator[int]:
-    """Yield the position of the first idea in each sentence of `plain` that has all ideas of a class.
+    """Yield the position at which each sentence of `plain` begins to express all ideas of a class of rules.
 
     For the classes see `instruction_lines`.
     """
@@ -168,7 +169,11 @@ def _meant(plain: str) -> Iterator[int]:
 
 
 def _asks(sentence: str, meaning: _Meaning, ideas: Mapping[str, re.Pattern[str]]) -> int | None:
-    """Return the position of the first idea in a sentence that has all ideas of `meaning`; else None."""
+    """Return the position of the first idea in a sentence that has all ideas of `meaning`; otherwise None.
+
+    None also if the sentence forbids the action, and `meaning` makes an exception for that. `ideas`: the name
+    of an idea -> its pattern.
+    """
     first = ideas[meaning.ideas[0]].search(sentence)
     if first is None:
         return None

@@ -21,15 +21,16 @@ class Delta(Struct, frozen=True):
     """One change by Reverie of a memory's pin or use, which the agent is not known to have read yet."""
 
     before: MemoryUsage | None
-    """The memory's entry without our changes; None: there was no entry."""
+    """The memory's entry in the sidecar (the agent's file of pins and uses) without Reverie's changes; None:
+    no entry."""
     after: MemoryUsage | None
-    """The entry with our changes; None: Reverie removed it."""
+    """The entry with Reverie's changes; None: Reverie removed it."""
     at: int
     """The time at which the change was made, or was last seen overwritten; UTC ms."""
     lost: bool = False
-    """Whether the change was overwritten and not made again yet: the file does not contain it."""
+    """Whether the change was overwritten and not made again yet, so that the file does not contain it."""
     overwritten: bool = False
-    """Whether a running agent is known not to have read this change."""
+    """Whether a running agent is known not to have read the change."""
 
     @property
     def is_pin(self) -> bool:
@@ -39,10 +40,10 @@ class Delta(Struct, frozen=True):
 class Ledger(Struct, frozen=True):
     """Reverie's changes to the agent's file of pins and uses, until the agent is known to have read them.
 
-    The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
-    sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. Therefore the
-    ledger has a delta for each changed entry: the entry before and after Reverie's change. When another
-    process has written the file, the new version is compared with the deltas:
+    The agent app reads this file, its sidecar, once and then writes it whole, from memory, at every use
+    (formats/mux.md sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts.
+    Therefore the ledger has a delta for each changed entry: the entry before and after Reverie's change. When
+    another process has written the file, the new version is compared with the deltas:
 
     - If the agent wrote it and it contains the change, the agent has read the change: the delta is removed.
     - If it lacks the change, the change is made again, except for a pin that the agent itself changed.
@@ -61,14 +62,14 @@ class Ledger(Struct, frozen=True):
     version: str = ""
     """A hash of the entries with which the deltas were last compared, or which Reverie wrote last."""
     deltas: Mapping[str, Delta] = field(default_factory=dict)
-    """The changes by logical key, in the order in which they were made."""
+    """The changes by logical key (key in the sidecar), in the order in which they were made."""
     announced: bool = False
-    """Whether a person was informed that a running agent overwrites these changes; reset when no delta is
-    left."""
+    """Whether a person was informed that a running agent overwrites these changes; reset when no overwritten
+    change remains."""
     origin: tuple[str, Ledger] | None = None
-    """The ledger before the last change, with an identifier of the file that this change was to replace.
-    While that file still exists, the change has not reached the disk. An agent that writes the old state
-    again creates another file, with another identifier."""
+    """An identifier of the file that the last change was to replace, and the ledger before that change. While
+    that file still exists, the change has not reached the disk. An agent that writes the old state again
+    creates another file, with another identifier."""
 
     @property
     def overwritten(self) -> int:
@@ -80,11 +81,11 @@ class Ledger(Struct, frozen=True):
 
     @property
     def unknown_pins(self) -> frozenset[str]:
-        """The keys whose pin, or lack of one, a running agent is known not to have read."""
+        """The keys of the memories whose pin, or lack of one, a running agent is known not to have read."""
         return frozenset(key for key, delta in self.deltas.items() if delta.overwritten and delta.is_pin)
 
     def as_of(self, file: str) -> Ledger:
-        """Return this ledger, or the previous one if the last change never reached the file.
+        """Return this ledger, or the one before the last change if that change never reached the file.
 
         `file`: the identifier of the current file, as in `origin`.
         """
@@ -93,9 +94,10 @@ class Ledger(Struct, frozen=True):
     def with_changes(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None], now: int
     ) -> Ledger:
-        """Return the ledger with one more change; deltas that are too old or beyond the limit are dropped.
+        """Return the ledger with the changes from `before` to `after` added.
 
-        `before`, `after`: the changed entries by logical key, None for no entry; `now`: UTC ms.
+        Deltas that are too old, and the oldest ones beyond the limit, are dropped. `before`, `after`: the
+        changed entries by logical key, None for no entry; `now`: UTC ms.
         """
         deltas = dict(self.deltas)
         overwritten = self.overwritten > 0
@@ -123,8 +125,9 @@ def judged(
     `MAX_AGE_MS`, or if it changed an entry (did not remove it) and this entry or its file no longer exists.
     The others depend on the new content:
 
-    - If it lacks the change, the delta is marked as lost, or dropped if nothing is left to make again. If
-      the agent wrote the content, the delta is also marked as overwritten, and its time becomes `now`.
+    - If it lacks the change, the delta is marked as lost, or dropped if making the change again would have no
+      effect. If the agent wrote the content, the delta is also marked as overwritten, and its time becomes
+      `now`.
     - If it contains the change, the delta is dropped if the agent wrote the content, because the agent has
       read the change. If another Reverie process wrote it, the delta stays, and its `before` and `after` are
       adapted to the new entry (`_moved`).
@@ -156,9 +159,10 @@ def put_back(
 ) -> dict[str, Delta]:
     """Apply the overwritten changes to `entries` again, in place; return all deltas, none marked as lost.
 
-    `exists` returns whether the memory of a key exists; without it, only a pin is set again. Each returned
-    delta has the entries from before and after this call. A delta whose entry did not exist before its
-    change is returned with its own two entries, so that an undo still removes the entry.
+    `exists` returns whether a key has a file. An entry that Reverie had removed is removed again if it has no
+    file; if it has one, only the uses that were added to it stay. A delta that was applied again gets the
+    entries before and after this call, unless its entry did not exist before Reverie's change, so that an
+    undo still removes that entry.
     """
     made: dict[str, Delta] = {}
     for key, delta in deltas.items():
@@ -198,7 +202,7 @@ def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) 
 
 
 def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
-    """Return whether the entry `now` contains the change `delta`; None if that cannot be determined."""
+    """Return whether the entry `now` of the sidecar contains the change `delta`; None if that is unclear."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if now == after:
         return True
@@ -219,7 +223,7 @@ def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
 
 
 def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
-    """Return whether the agent dropped an entry that it had before the change `delta`.
+    """Return whether the agent dropped an entry that existed before the change `delta`.
 
     `now`: the present entry.
     """
@@ -244,10 +248,11 @@ def _moved(delta: Delta, now: MemoryUsage) -> Delta:
 def _remade(
     key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
 ) -> MemoryUsage | None:
-    """Return the current entry `now` with the change `delta` applied; None if it is empty or has no file.
+    """Return the current entry `now` with the change `delta` applied; None if the result is empty.
 
-    Counts are added, the later time is used. `exists` returns whether a key has a file. `agent_pin`: a pin
-    other than in `before` is the agent's own change, and is kept.
+    None also if Reverie had removed the entry and it has no file. Counts are added, the later time is used.
+    `exists` returns whether a key has a file. `agent_pin`: a pin other than in `before` is the agent's own
+    change, and is kept.
     """
     if delta.after is None and not exists(key):
         return None
@@ -269,7 +274,7 @@ def _merged_time(before: int | None, after: int | None, now: int | None) -> int 
 
 
 def _grew_from(base: MemoryUsage, now: MemoryUsage) -> bool:
-    """Return whether `now` can result from `base` by later activity of the agent."""
+    """Return whether the entry `now` can result from the entry `base` by later activity of the agent."""
     was_used = now.access_count > base.access_count
     is_later = (now.last_accessed_at or 0) > (base.last_accessed_at or 0)
     return (

@@ -20,19 +20,22 @@ from reverie.values import columns
 
 
 class LedgerFile:
-    """The file at `path` that stores the ledger; its directory is created by the first write, mode 0700.
+    """The file at `path` that stores the ledger (`Ledger`); the first write creates its directory, mode 0700.
 
-    The file is replaced whole, so it is never half written. It is not synced, because it only protects
-    against an agent that overwrites a file, and an outdated ledger after a power failure does no harm. A sync
-    would double the cost of each counted use. Only the holder of the lock on the usage sidecar writes it;
-    damaged items are ignored on reading.
+    The file is replaced whole, so it is never half written. It is not synced to the disk, because it only
+    protects against an agent that overwrites a file, and an outdated ledger after a power failure does no
+    harm. A sync would double the cost of each counted use. Only the holder of the lock on the usage sidecar
+    writes it; damaged items are ignored on reading.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> Ledger:
-        """Return the ledger; an empty one if there is no valid file."""
+        """Return the ledger; an empty one if there is no valid file.
+
+        Raises `UserError` if the file cannot be read.
+        """
         try:
             return _ledger_from(parse_object(read_regular(self._path)))
         except (FileNotFoundError, ValueError):
@@ -50,7 +53,7 @@ class LedgerFile:
 
 
 def replace_unsynced(path: Path, data: dict[str, Any]) -> None:
-    """Replace a whole JSON file, without a sync.
+    """Replace the whole JSON file at `path` by `data`, without syncing it to the disk.
 
     Raises `UserError`; the old file is then unchanged.
     """

@@ -72,7 +72,7 @@ def lint(
     unseen_reason: str = "",
     check: Callable[[], None] = no_check,
 ) -> tuple[LintFinding, ...]:
-    """Return the findings of one file, in the order of its lines; empty if there are none.
+    """Check one file for problems, and return them in the order of its lines; empty if there are none.
 
     `data`: the bytes of the file, or their beginning; `size`: the total number of bytes, None if `data` is
     the whole file. `caps`: the limits of the agent. `rel`: the path of the file in the scope.
@@ -297,7 +297,7 @@ def is_placeholder(line: str) -> bool:
 def _broken_line(text: str, rules: FrontMatterRules) -> int:
     """Return the line (from 1) at which the parser failed in the front matter of `text`.
 
-    If that is unknown, return the line of the first fence.
+    If that is unknown, return 1, the line of the opening `---`.
     """
     block = front_matter.split(text, rules=rules)
     if block is None:

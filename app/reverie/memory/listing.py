@@ -65,49 +65,56 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
-    """One memory.
+    """One memory file.
 
-    Its fields cannot refer back to it, so the garbage collector skips it; there are tens of thousands, and
-    each would cost time.
+    The garbage collector skips these objects, because their fields cannot refer back to them; there are tens
+    of thousands, and each would cost time.
     """
 
     rel: str
+    """The path below the root of the scope."""
     size: int
     """The size in bytes."""
     mtime_ns: int
+    """The time of the last change, in ns since the epoch."""
     inode: int
     """The inode; 0 if the file system has none."""
     description: str
-    """The text that the agent shows."""
+    """The description as the agent shows it."""
     description_state: DescriptionState
     usage: MemoryUsage
     seen_by_agent: bool
     unseen_reason: str
-    """The reason why the agent does not read the file; empty if it does."""
+    """The reason why the agent does not read the file; empty if it does (then `seen_by_agent` is True)."""
     rule: FileRule | None = None
     """Whether the file may be changed; None: it may, without conditions."""
     role: FileRole = "memory"
+    """The role of the file in a consolidation."""
 
 
 def name_only(rel: str) -> MemoryFile:
-    """Return a memory of which only the path is known; all other fields are empty."""
+    """Return a memory of which only the path is known; all other fields have empty or default values."""
     return MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "")
 
 
 class ScopeUsage(Struct, frozen=True):
-    """The pins and uses of the files of one root, by relative path."""
+    """The pins and uses of the files of one root (directory of memories)."""
 
     rels: Mapping[str, str]
-    """Relative path by logical key."""
+    """The key of a file in the usage sidecar -> its relative path."""
     by_rel: Mapping[str, MemoryUsage]
+    """Relative path -> pin and uses."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ScopeListing:
-    """The contents of one scope. Paths are relative, in order of their UTF-16 code units."""
+    """The contents of one scope. Paths are relative, in order of their UTF-16 code units.
+
+    `faults`, `use` and `scanned_ns` are needed for a later, incremental scan.
+    """
 
     root: ScopeRoot | None
-    """The root; None if there is nothing to list (see `unavailable`)."""
+    """The directory of the scope; None if there is nothing to list (see `unavailable`)."""
     unavailable: str
     """The reason, as a sentence, why the scope cannot be listed; empty if it can."""
     gap: ProjectGap | None
@@ -121,9 +128,9 @@ class ScopeListing:
     folder_rules: Mapping[str, FileRule] = dataclasses.field(default_factory=dict)
     """The rules of directories whose files are not plainly editable, by path."""
     faults: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
-    """`problems` by path. This field and the next two are needed for a later, incremental scan."""
+    """`problems` by path."""
     use: ScopeUsage | None = dataclasses.field(default=None, compare=False, repr=False)
-    """The usage of the root's files; None if this home's keys cannot be turned back into paths."""
+    """The pins and uses of the files; None if this home's keys cannot be turned back into paths."""
     scanned_ns: int = dataclasses.field(default=0, compare=False)
     """The earliest time at which a file was examined, in ns since the epoch."""
 
@@ -134,7 +141,7 @@ class ScopeListing:
 
 
 def no_rules(_rel: str) -> tuple[FileRule | None, FileRole]:
-    """Return the rule (None: none) and the role ("memory") of a plain memory, for every file."""
+    """Return the rule and role of a plain memory, whatever its path: None (may be edited), and "memory"."""
     return None, "memory"
 
 
@@ -167,9 +174,10 @@ def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
 
 
 def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
-    """Set or clear `unseen_reason` of files by the agent's cap on the number of files in a scope, in place.
+    """Mark the files beyond the agent's limit of files in a scope as unseen, in place.
 
-    `files` must be in the agent's order.
+    Their `unseen_reason` is set; for files within the limit this reason is cleared. `files` must be in the
+    agent's order.
     """
     limit = caps.files_per_scope
     reason = f"the file is not among the first {limit:,} files of its scope"
@@ -183,11 +191,11 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
 
 
 def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
-    """Set `unseen_reason` of notes that are too old to be read, as the agent reads only the newest.
+    """Set `unseen_reason` of the notes that are too old, as the agent reads only the newest (`root.newest`).
 
     Works in place; the reason of notes that are new enough is cleared. Of two notes with the same time the
     first in order counts as newer. A file that the agent does not see for another reason keeps that reason,
-    and does not count against the limit.
+    and does not count against the limit. Does nothing if the agent has no such limit.
     """
     if not root.newest:
         return
@@ -222,7 +230,7 @@ def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
 
 
 def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
-    """Return the part of an ordered sequence with the files in and below a directory."""
+    """Return the part of the ordered `files` that is in and below a directory; for an empty name, all."""
     if not directory:
         return files
     # "0" is the character after "/".
@@ -234,9 +242,9 @@ class FileChanges(Struct, frozen=True):
     """The files of one scope that were changed, added or removed between two listings."""
 
     changed: tuple[MemoryFile, ...]
-    """Changed and new files."""
+    """The changed and new files."""
     gone: tuple[str, ...]
-    """Relative paths of files that no longer exist."""
+    """The relative paths of files that no longer exist."""
 
 
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
@@ -295,8 +303,8 @@ def scope_usage(
 ) -> ScopeUsage | None:
     """Return the usage of one root's files by relative path; None if a key cannot be turned into its path.
 
-    A path is accepted if `key_of` returns the same key for it. `previous` is an earlier result for the same
-    root.
+    `usage`: logical key (key in the usage sidecar) -> usage. A key is turned into the path for which `key_of`
+    returns this key again. `previous` is an earlier result for the same root, whose paths are used again.
     """
     rels: dict[str, str] = {}
     known = previous.rels if previous is not None else {}
@@ -330,7 +338,7 @@ UNREADABLE = "it cannot be read"
 
 
 def is_over_cap(unseen_reason: str) -> bool:
-    """Return whether the agent does not see a file because of its own rules, such as its cap on files.
+    """Return whether the agent does not see a file because of its own rules, such as its limit on files.
 
     `unseen_reason`: see `MemoryFile`. False if it is empty, or if the reason is that Reverie could not read
     the file.
@@ -356,8 +364,9 @@ Handle = int | str
 
 
 class ScopeScanner:
-    """A scanner of one root that collects `files` (unsorted), `directories` and `faults` (a sentence each).
+    """A scanner of one root (directory of memories).
 
+    It collects `files` (unsorted), `directories`, and `faults` (path -> a sentence about a reading error).
     Files are listed by the rules of formats/mux.md section 5: no hidden names, no symlinks, only regular
     files in real directories. Everything is opened relative to its directory, without following symlinks
     where the system can (else by path, after a check), so nothing swapped in meanwhile leads the scan out of
@@ -517,7 +526,7 @@ def _open_root(path: str) -> Handle:
 def _open_folder(handle: Handle, name: str) -> Handle:
     """Open the directory `name` in the open directory `handle` and return it.
 
-    If the name is missing, or is a file or a symlink, it raises `OSError` with an `errno` of `_GONE`.
+    If the name is missing, or is a file or a symlink, it raises an `OSError` for which `is_gone` is True.
     """
     if isinstance(handle, int):
         return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=handle)
@@ -540,7 +549,7 @@ def _listed(handle: Handle) -> list[os.DirEntry[str]]:
 def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
     """Return the status and first `size` bytes of a regular file in the open directory `handle`.
 
-    Never blocks, and never follows a symlink.
+    Never blocks, and never follows a symlink. Raises OSError; see `is_gone`.
     """
     if isinstance(handle, int):
         file = os.open(name, _FILE, dir_fd=handle)
@@ -571,7 +580,7 @@ def read_entry(handle: Handle, name: str, size: int) -> tuple[os.stat_result, by
 
 
 def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Return status and up to `size` bytes of the regular file `rel`.
+    """Return status and up to `size` bytes of the regular file at the path `rel` below `root`.
 
     Follows no symlink below `root`. Raises OSError; see `is_gone`.
     """
@@ -609,7 +618,8 @@ _MANY = 500
 def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
     """Return the changed paths `dirty` relative to the root; None if the root or a parent is among them.
 
-    Paths may begin with the root's given path or, if that contains a symlink, with its real path.
+    Paths may begin with the root's given path or, if that contains a symlink, with its real path. Paths that
+    are not in the root, or that the root leaves out, are ignored.
     """
     named = os.fspath(root.directory)
     bases = {named, os.path.realpath(named)}
@@ -624,13 +634,13 @@ def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
 
 
 class ListingUpdate:
-    """An update of `previous` for changes at `rels`: call `run`, then read the results.
+    """An update of the listing `previous` for changes at the paths `rels`: call `run`, then read the results.
 
     The paths are at or below the root, existing or not. The directory of each is listed again; a directory
     among them, or a new one, is scanned with everything below it. If `rels` names everything that changed,
-    the result is the same as after a full scan (test_listing.py tries random changes). Directories of up to
-    `SMALL` entries are compared whole, which also finds unreported changes. The cost depends on the number of
-    examined entries; for one changed file the list is not sorted again.
+    the result is the same as after a full scan. Directories of up to `SMALL` entries are compared whole,
+    which also finds unreported changes. The cost depends on the number of examined entries; for one changed
+    file the list is not sorted again.
     """
 
     def __init__(
@@ -706,7 +716,7 @@ class ListingUpdate:
     def faults(self) -> dict[str, str]:
         """Return the sentences about reading errors, by path.
 
-        For a path that was not examined, the former sentence is kept.
+        For a path that was not examined, the sentence of the previous listing is kept.
         """
         replaced = self._listed | self._scanned
         kept = {
@@ -793,7 +803,10 @@ def _is_below_any(rel: str, directories: Collection[str]) -> bool:
 
 
 class IndexEntry(TypedDict):
-    """One line of the agent's index, with the keys of its own list operation."""
+    """One memory in the agent's index, with the keys that the agent's own list operation uses.
+
+    `lastAccessedAt`: the time of the last use (UTC ms); None if it was never used.
+    """
 
     path: str
     scope: str
@@ -814,13 +827,13 @@ def scan_scope(
     dirty: Collection[Path] | None = None,
     available: Callable[[], bool] = lambda: True,
 ) -> ScopeListing:
-    """Scan a scope; return its listing.
+    """Scan the scope at `root`, and return its listing.
 
-    `caps`: the agent's limits. `usage`: logical key -> usage. `key_of` returns the logical key of a relative
-    path, `rules_of` its rule and role. `previous`: an earlier listing, whose files are read again only if
-    their size, mtime or inode differ; None: every file is read. `dirty`: with `previous`, the only absolute
-    paths to examine; None: every file is examined. `available` returns whether the home exists: if it does
-    not and the root is missing, `Unavailable` is raised.
+    `caps`: the agent's limits. `usage`: logical key (key in the usage sidecar) -> usage. `key_of` returns the
+    logical key of a relative path, `rules_of` its rule and role. `previous`: an earlier listing, whose files
+    are read again only if their size, mtime or inode differ; None: every file is read. `dirty`: with
+    `previous`, the only absolute paths to examine; None: every file is examined. `available` returns whether
+    the home exists: if it does not and the root is missing, `Unavailable` is raised.
     """
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None
@@ -857,7 +870,10 @@ def names_only(
 
 
 def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[IndexEntry]:
-    """Return the agent's index of a scope: the files of `listing` that the agent sees, in its order."""
+    """Return the agent's index of a scope: the files of `listing` that the agent sees, in the agent's order.
+
+    `caps`: the agent's limits.
+    """
     return [
         IndexEntry(
             path=str(memory_path(scope, file.rel)),
@@ -875,10 +891,10 @@ def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[Index
 def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
-    """Return the result of `look`; for a missing root an empty listing.
+    """Return the result of `look`, which scans `root`; for a missing root an empty listing.
 
-    Raises `Unavailable` if the root is missing and `available` returns False, because then the home is
-    missing too.
+    For a root that cannot be read, return a listing that says so in `unavailable`. Raises `Unavailable` if
+    the root is missing and `available` returns False, because then the home is missing too.
     """
     try:
         listing = look()
@@ -1002,16 +1018,16 @@ class LintFinding(Struct, frozen=True):
     kind: LintKind
     severity: Severity
     line: int
-    """Line number from 1; 0: the whole file."""
+    """The number of the line, from 1; 0: the whole file."""
     sentence: str
-    """A sentence for people; quotes no text of the memory."""
+    """A sentence for people, which quotes no text of the memory."""
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
     """Return `findings` with a finding for `unseen_reason` first, because `lint` cannot detect this reason.
 
-    The finding replaces any earlier one of its kind. `findings` is returned unchanged if the agent sees the
-    file, or if Reverie could not read it (`is_over_cap`).
+    The finding replaces any earlier one of its kind. `unseen_reason`: why the agent does not see the file.
+    `findings` is returned unchanged if this is empty, or if Reverie could not read the file (`is_over_cap`).
     """
     if not is_over_cap(unseen_reason):
         return findings
@@ -1019,5 +1035,8 @@ def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[
 
 
 def over_cap_finding(reason: str) -> LintFinding:
-    """Return the finding that the agent does not see a file, with the reason."""
+    """Return the finding that the agent does not see a file.
+
+    `reason`: the reason, as a part of a sentence.
+    """
     return LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {reason}.")

@@ -11,10 +11,10 @@ from reverie.values import Struct
 
 
 class MovePlan(Struct, frozen=True):
-    """The new path of each memory that would move, by its old path.
+    """A plan for moving memories into a folder.
 
-    `clashes` are the old paths whose new path is taken; `refused` is the reason why no memory can be moved,
-    empty if one can.
+    `targets`: old path -> new path. `clashes`: the old paths whose new path is taken. `refused`: the reason
+    why no memory can be moved; empty if one can.
     """
 
     targets: Mapping[str, str]
@@ -25,8 +25,8 @@ class MovePlan(Struct, frozen=True):
 def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
     """Return the plan for moving `paths` into `folder` (all memory paths); never raises.
 
-    `taken` returns whether a memory path exists already. A path inside a folder that is moved, too, moves
-    with that folder; a path that is in `folder` already is left out.
+    `taken` returns whether a memory path exists already. A path inside another folder in `paths` moves with
+    that folder; a path that is in `folder` already is left out.
     """
     chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
     if any(folder == path or folder.startswith(path + "/") for path in chosen):
@@ -45,7 +45,7 @@ def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) 
 
 
 def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
-    """Return the plan with a number in the name of each path that would clash.
+    """Return the plan with a number in the new name of each path that would clash.
 
     `taken` returns whether a memory path exists already.
     """
@@ -58,7 +58,10 @@ def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
 
 
 def free_path(path: str, taken: Callable[[str], bool]) -> str:
-    """Return a path that is not taken: `notes 2.md` for `notes.md`, or with the next free number."""
+    """Return `path` with the first number, from 2 on, that makes it free: `notes 2.md` for `notes.md`.
+
+    `taken` returns whether a path exists already; `path` itself is not tried.
+    """
     folder, slash, name = path.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     if not stem:

@@ -2,7 +2,7 @@
 
 `merge_note` applies the first rule that fits: take the only change; keep a change against a deletion; merge
 an index entry by entry; merge front matter key by key and the text line by line. Where both sides only added,
-both additions stay, and a part that both added stands once. Anything else is for a person: the local side
+both additions stay, and a part that both added occurs once. Anything else is for a person: the local side
 stays in the store, the other side is shared unchanged, and a card shows both.
 
 Promises: without a card no line of either side is lost, and no line that a side deleted comes back; no
@@ -36,7 +36,7 @@ changed the same entry of an index; `key`: both changed the same key of the fron
 
 _BOM = "\ufeff"
 _LATER_COUNTS = frozenset({"modified", "updated", "updated_at", "last_modified", "last_updated"})
-"""Keys with the time of the last change: of two, the later counts."""
+"""Keys that hold the time of the last change: a merge keeps the later of two times."""
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*):(?:[ \t].*)?\n")
 _INNER_KEY = re.compile(r"( +)([A-Za-z_][\w.-]*):(?:[ \t].*)?\n")
@@ -61,18 +61,19 @@ class MergeCard(Struct, frozen=True):
     ours: bytes | None
     """The note, the entry or the value on the local side; None if there is none."""
     theirs: bytes | None
-    """The same on the other side."""
+    """The note, the entry or the value on the other side; None if there is none."""
 
 
 class NoteMerge(Struct, frozen=True):
-    """The result of a merge: the contents to write to the store and to the shared copy.
+    """The result of a merge: the contents to write to the local store and to the shared copy.
 
-    They are equal if there are no cards. A content of None means that the note does not exist.
+    They are equal if there are no `cards`. A content of None means that the note does not exist.
     """
 
     local: bytes | None
     shared: bytes | None
     cards: tuple[MergeCard, ...] = ()
+    """The differences that a person has to decide."""
     dropped: tuple[str, ...] = ()
     """The targets of index entries from the other side that were left out, because no note has this name."""
 
@@ -92,12 +93,13 @@ def merge_note(
     exists: Callable[[str], bool] = lambda _target: True,
     accepts: Callable[[bytes], bool] = lambda _content: True,
 ) -> NoteMerge:
-    """Merge the local content of a note with the shared one.
+    """Merge the content `ours` of a local note with the content `theirs` of the shared copy.
 
-    `base`: the content on which both sides last agreed; like `ours` and `theirs`, None means that the note
-    does not exist. `rules`: the agent's rules for front matter. `is_index`: whether the note is an index with
-    one line for each memory. `exists`: whether a memory has this path after the merge of all notes.
-    `accepts`: whether the agent's own rules allow this content; what they refuse becomes a card.
+    `base`: the content on which both sides last agreed. None for any of the three means that the note does
+    not exist. `rules`: how the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code
+    does). `is_index`: whether the note is an index with one line for each memory. `exists` returns whether a
+    memory has this path after the merge of all notes. `accepts` returns whether the agent's own rules allow a
+    content; if not, a person must decide about the whole note.
     """
     found: NoteMerge | None
     if ours == theirs:
@@ -119,12 +121,16 @@ def merge_note(
 
 
 def _has_markers(content: bytes | None) -> bool:
-    """Return whether a note has the markers of an unfinished merge, which must not spread."""
+    """Return whether a note has the conflict markers of an unfinished merge, which must not spread."""
     return content is not None and _MARKER.search(content) is not None
 
 
 class _Pieces(Struct, frozen=True):
-    """A merged part of a note: its lines for the store and for the shared copy, and the cards."""
+    """A merged part of a note: its lines for the local store and for the shared copy.
+
+    `cards`: differences that a person has to decide. `dropped`: the targets of index entries that were left
+    out.
+    """
 
     local: list[str]
     shared: list[str]
@@ -178,14 +184,17 @@ def _merged_texts(
 
 
 def _parts(text: str, rules: FrontMatterRules) -> tuple[str, str]:
-    """Split a text into its front matter with the fences, and the rest."""
+    """Split a text into its front matter, with the `---` lines, and the text below it."""
     block = find_block(text, None, rules)
     at = block.body_start if block is not None else 0
     return text[:at], text[at:]
 
 
 def _merged_heads(base: str, ours: str, theirs: str) -> _Pieces | None:
-    """Merge front matter key by key; return None if a person must decide about the whole note."""
+    """Merge front matter key by key; return None if a person must decide about the whole note.
+
+    The arguments are the front matter on each side, with its `---` lines; empty if there is none.
+    """
     texts = [text_lines(head) for head in (base, ours, theirs)]
     if ours == theirs or theirs == base:
         return _Pieces(texts[1], texts[1])
@@ -221,7 +230,7 @@ _KeyPath = tuple[str, ...]
 
 
 def _keys(head: Sequence[str]) -> dict[_KeyPath, str] | None:
-    """Return the lines of each key in the front matter `head`, and of the keys of its mappings.
+    """Return the lines of each key in the front matter `head`, and of the keys of its mappings, by key path.
 
     None if the front matter has anything else, such as comments, or the same key twice.
     """
@@ -252,8 +261,8 @@ def _three_way(
     """Return the (local, shared) versions of one value after its merge, and the cards, at most one.
 
     None as a value, and None in place of the versions, mean that there is no value. If a person has to
-    decide, there is a card, and each side keeps its own value; a side without one gets the other's. `kind`
-    and `about`: the fields of the card.
+    decide, there is a card, and each side keeps its own value; a side without one gets the value of the other
+    side. `kind` and `about`: the fields of the card.
     """
     if ours == theirs or theirs == base:
         return (None if ours is None else (ours, ours)), []
@@ -268,7 +277,7 @@ def _placed(frame: Sequence[K], others: Sequence[K]) -> list[K]:
     """Return the items of `frame` in their order, with the items that only `others` has inserted among them.
 
     Each of these is inserted behind the item that precedes it in `others`, or at the beginning if it is the
-    first there.
+    first item of `others`.
     """
     placed, there = list(frame), set(frame)
     after: K | None = None
@@ -281,10 +290,11 @@ def _placed(frame: Sequence[K], others: Sequence[K]) -> list[K]:
 
 
 def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
-    """Merge three texts line by line; return None if both sides changed the same lines.
+    """Merge three texts line by line; return None if a person must decide.
 
-    Where both sides only added lines, the lines of `ours` come first, then those of `theirs`; parts that
-    both added occur once.
+    That is so if both sides changed the same lines or added a table row with the same first cell, or if the
+    result would lose or repeat a line. Where both sides only added lines, the lines of `ours` come first,
+    then those of `theirs`; list items, paragraphs, table rows and code blocks that both added occur once.
     """
     merged: list[str] = []
     at = 0
@@ -317,8 +327,8 @@ def _cut(lines: Sequence[str], region: Region) -> list[str]:
 def _both(mine: list[str], others: list[str], added_there: Counter[str]) -> list[str] | None:
     """Return the lines for a place at which both sides added lines: those of `mine`, then those of `others`.
 
-    Parts of `mine` that the other side has added anywhere (`added_there`) are left out, and a common
-    beginning occurs once. None if both sides added a row of a table with the same first cell.
+    Parts of `mine` (see `_units`) that the other side has added anywhere (`added_there`) are left out, and a
+    common beginning occurs once. None if both sides added a row of a table with the same first cell.
     """
     same = takewhile(lambda pair: pair[0] == pair[1], zip(_units(mine), _units(others), strict=False))
     first = sum(unit.count("\n") for unit, _other in same)
@@ -352,7 +362,10 @@ def _without(lines: list[str], parts: Counter[str]) -> list[str]:
 
 
 def _added_parts(base: Sequence[str], lines: Sequence[str]) -> Counter[str]:
-    """Return the list items, paragraphs, rows and code blocks that `lines` has more often than `base`."""
+    """Return the list items, paragraphs, rows and code blocks that `lines` has more often than `base`.
+
+    The result counts how many more. Headings and lines without words are left out.
+    """
     parts = Counter(_units(lines)) - Counter(_units(base))
     return Counter(
         {unit: n for unit, n in parts.items() if not _RULE.fullmatch(unit) and not _HEADING.match(unit)}
@@ -391,10 +404,10 @@ def _units(lines: Sequence[str]) -> Iterator[str]:
 def _keeps_promises(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], merged: Sequence[str]
 ) -> bool:
-    """Return whether `merged` has lost no line, and repeats none, in view of the changes of both sides.
+    """Return whether each line occurs in `merged` as often as the changes of both sides require.
 
-    The smallest number of times that a line must occur is its number in `base`, less the larger deletion,
-    plus the larger addition. The largest number is reached if the additions of both sides are counted.
+    It must occur at least as often as in `base`, less the larger deletion, plus the larger addition; and at
+    most as often as if the additions of both sides were counted. Blank lines are ignored.
     """
     before, mine, other, after = (Counter(map(str.strip, lines)) for lines in (base, ours, theirs, merged))
     for line in before.keys() | mine.keys() | other.keys() | after.keys():
@@ -413,9 +426,9 @@ def _merged_index(
 ) -> _Pieces | None:
     """Merge an index entry by entry; return None if that is impossible.
 
-    It is if a text is not an index, or if both sides changed lines that are not entries. The order of `ours`
-    stays. A new entry of `theirs` is put behind the entry that precedes it there, and is left out if
-    `exists` is False for its target.
+    It is impossible if a text is not an index, or if both sides changed lines that are not entries. The order
+    of `ours` stays. A new entry of `theirs` is put behind the entry that precedes it in `theirs`, and is left
+    out if `exists` is False for its target.
     """
     sides = [_entries(lines) for lines in (base, ours, theirs)]
     if any(each is None for each in sides):

@@ -25,7 +25,7 @@ class Tally:
     The agent's sidecar counts every use, also the saves and pins of a person and the runs of Reverie
     (formats/mux.md section 8). The tally stores Reverie's own share, so that the uses by Reverie and by the
     agent can be shown separately; it never changes a sidecar. If a memory is moved, its count moves with it;
-    the count of a deleted memory is kept, in `gone`, in case the deletion is undone.
+    the count of a deleted memory is kept in `gone`, for the case that the deletion is undone.
     """
 
     def __init__(self, uses: Mapping[str, int] | None = None, gone: Mapping[str, int] | None = None) -> None:
@@ -41,12 +41,15 @@ class Tally:
             del self.uses[key]
 
     def move(self, old: str, new: str) -> None:
-        """Move the count of the memory `old`, or those of all memories in that folder, to the key `new`."""
+        """Move the count of the memory `old`, or the counts of all memories in the folder `old`, to `new`.
+
+        Both are logical keys (keys in the agent's sidecar).
+        """
         for key in [key for key in self.uses if is_below(key, old)]:
             self.uses[new + key[len(old) :]] = self.uses.pop(key)
 
     def drop(self, key: str, entries: Iterable[str] = ()) -> None:
-        """Move the counts of a deleted memory or folder to `gone`.
+        """Move the counts of the deleted memory or folder `key` to `gone`.
 
         `entries`: the keys of all memories deleted with it, including memories that Reverie never used: if
         they are restored, none of their uses is Reverie's.
@@ -98,7 +101,7 @@ class OwnUses:
         return self._read().uses
 
     def change(self, rule: Callable[[Tally], object]) -> None:
-        """Apply `rule` to the tally and write the file.
+        """Call `rule`, which changes the tally in place, and write the file.
 
         Raises `UserError`; the old file is then unchanged.
         """
@@ -126,7 +129,7 @@ def _counts(raw: Any, least: int) -> dict[str, int]:
 
 
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
-    """Return whether the new entry `new` is the removed entry `old` under another key.
+    """Return whether the new entry `new` is probably the removed entry `old`, moved to another key.
 
     `old`: None if there was no entry; then the result is False. A move keeps the count and the time of the
     last use. A count that is higher by one is accepted if the last use was a write, because in earlier

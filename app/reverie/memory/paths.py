@@ -100,7 +100,10 @@ def segment_problem(segment: str) -> str | None:
 
 
 def rel_problem(rel: str) -> str | None:
-    """Return `segment_problem` of the first bad segment of a path found on disk; None if all are good."""
+    """Return the reason why an agent would refuse the path `rel` of a file on disk; None if it would not.
+
+    The reason is about the first bad segment (`segment_problem`).
+    """
     return next((problem for segment in rel.split("/") if (problem := segment_problem(segment))), None)
 
 

@@ -126,7 +126,7 @@ def never_kept(directory: Path) -> list[str]:
 
 
 def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
-    """Return a sentence with the reason why the history lacks a file's bytes, so that it is not restored.
+    """Return a sentence with the reason why the history lacks a file's bytes and could not restore it.
 
     `rel`: the path of the file below `root`; `name`: the name of the file in the sentence.
     """
@@ -143,7 +143,10 @@ def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
 
 
 def _files_below(directory: Path) -> list[str]:
-    """Return the paths, relative to the directory, of all entries below it except folders."""
+    """Return the paths, relative to the directory, of all entries below it except folders.
+
+    Temporary files of killed writes are left out.
+    """
     return [
         rel
         for rel, item in _all_below(directory)
@@ -260,8 +263,9 @@ class Snapshots:
     ) -> str | None:
         """Commit the current state of one companion; return the commit's id, None if it is unchanged.
 
-        `path`: relative to the home, or absolute. `actor`: the author of the change. `source`: the occasion
-        of the commit, such as "by hand". `run_id`: the run that made the change; None if it was no run.
+        A companion is a file that an agent loads beside its memories. `path`: relative to the home, or
+        absolute. `actor`: the author of the change. `source`: the occasion of the commit, such as "by hand".
+        `run_id`: the run that made the change; None if it was no run.
         """
         self._require_same()
         place = companion_place(self._home.root, self._home.root / path)
@@ -287,7 +291,8 @@ class Snapshots:
     def is_agents(self, key: str, rel: str, content: bytes) -> bool:
         """Return whether the agent's transcripts prove that the agent wrote `content` to this file.
 
-        Call it only for content that is in no snapshot yet. `key`: the key of the file's root.
+        Call it only for content that is in no snapshot yet. `key`: the key of the file's root (directory of
+        memories); `rel`: its path below the root.
         """
         newest = self.history.commits(limit=1)
         if not newest:
@@ -297,7 +302,7 @@ class Snapshots:
         return before != content and bool(self._agent.of([change], newest[0].at_ms))
 
     def preserve(self, root: ScopeRoot, rel: str) -> None:
-        """Ensure that the history holds the file or folder at this path, before it is changed."""
+        """Ensure that the history holds the file or folder `rel` of `root`, before it is changed."""
         self._require_same()
         if not self._is_kept(root, rel):
             self.observe(source="before a change", dirty=[root.directory / rel])
@@ -315,10 +320,10 @@ class Snapshots:
             return False  # the snapshot reports the problem
 
     def refuse_unkept(self, root: ScopeRoot, rel: str) -> None:
-        """Raise `StoreError` (reason "not-kept") if something at or below this path could not be restored.
+        """Raise `StoreError` (reason "not-kept") if something at or below `rel` could not be restored.
 
-        An entry could not be restored if the history does not have its bytes, or if it cannot be read now, so
-        that this cannot be checked.
+        An entry could not be restored if the history does not have its bytes. Raises another `UserError` if
+        an entry cannot be read now, so that this cannot be checked.
         """
         path, shown = root.directory / rel, str(memory_path(root.scope, rel))
         head = self.history.head()
@@ -343,7 +348,8 @@ class Snapshots:
     def keep(self, versions: Iterable[tuple[ScopeRoot, str, str]]) -> None:
         """Ensure that the history has the current versions of these files, given as (root, path, SHA-256).
 
-        Callers record companions themselves.
+        Companions (files loaded beside the memories) are ignored; callers record them with
+        `record_companion`.
         """
         wanted = [each for each in versions if each[0].key != COMPANIONS]
         kept = self.history.newest([HistoryPlace(root.key, rel) for root, rel, _sha256 in wanted])
@@ -379,14 +385,14 @@ class DiskChangeListener:
 
     Usage is counted as in formats/mux.md section 8: with the memory commands, a read by an agent and any
     write count as one use; a read by a person does not (the commands do not report it). A write in the window
-    or by a run is no use, because uses decide which memories the agent loads next. The history is written
+    or by a run is not a use, because uses decide which memories the agent loads next. The history is written
     first, so that a change that could not be undone is not made. If a use cannot be counted, this is a
     warning after a change, and a line in the log after a read.
 
     `after_change` is called with each changed path, for the snapshot after the change; `writing` with each
     file and its new content, before it is replaced; `warn` with a sentence for each failure after a change
     was made. `counts`: whether a write or a rename is a use, as with the agent's command; False for a person
-    in the window, so that an edit does not change which memories the agent loads next.
+    in the window.
     """
 
     def __init__(

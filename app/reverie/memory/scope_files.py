@@ -40,7 +40,7 @@ def sha256_of_bytes(data: bytes | None) -> str | None:
 
 
 class ScopeFiles(Protocol):
-    """The interface to the files below one root, on disk or in an overlay.
+    """The interface to the files below one root, on disk or in an overlay (which keeps changes in memory).
 
     `rel` is `/`-separated, `""` is the root. Only `UserError`s are raised.
     """
@@ -49,7 +49,7 @@ class ScopeFiles(Protocol):
         """Return the file or folder at `rel`; None if there is none."""
 
     def listed(self, rel: str) -> str:
-        """Return `rel` with its names as the directories list them, on a file system that ignores case.
+        """Return `rel` spelled as the directories list its names, on a file system that ignores case.
 
         On any other file system, and from the first missing name on, `rel` is unchanged.
         """
@@ -66,7 +66,7 @@ class ScopeFiles(Protocol):
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        """Write a whole file, and the folders above it.
+        """Write a whole file, and create the folders above it.
 
         `create_only`: raise `Conflict` if the path exists. `before_replace` gets the current bytes at the
         last moment (None: no file), and may raise to refuse the write. `mode`: permission bits; None keeps
@@ -101,17 +101,20 @@ class FileChange(Struct, frozen=True):
 
     root: ScopeRoot
     rel: str
-    """Path relative to the root's directory."""
+    """The path below the directory of `root`."""
     before: bytes | None
     """The content before the change; None: there was no file."""
     after: bytes | None
     """The content after the change; None: the file is deleted."""
     mode: int | None = None
-    """Permission bits of a file that is created; None: the default, or unchanged."""
+    """The permission bits of a file that is created; None: the default, or unchanged."""
 
     @property
     def path(self) -> str:
-        """The path as people see it: the memory path, or for a companion its path in the home."""
+        """The path as people see it: the memory path, or for a companion its path in the home.
+
+        A companion is a file that an agent loads beside its memories.
+        """
         is_companion = self.root.key == COMPANIONS
         return self.rel if is_companion else str(memory_path(self.root.scope, self.rel))
 
@@ -152,7 +155,10 @@ def _folders_above(rel: str) -> Iterator[str]:
 
 
 class Savepoint(Struct, frozen=True):
-    """The state of an overlay (changes to files in memory only) at one moment, for `rollback`."""
+    """The state of an overlay (changes to files in memory only) at one moment, for `rollback`.
+
+    `written`: path -> content; None: the file is deleted.
+    """
 
     written: Mapping[str, bytes | None]
     removed_directories: frozenset[str]
@@ -187,13 +193,13 @@ class OverlayFiles:
         return self._base.entry(rel)
 
     def listed(self, rel: str) -> str:
-        """Return a path as `ScopeFiles.listed` does; files of the overlay keep their paths as written."""
+        """Return a path as `ScopeFiles.listed` does; files of the overlay keep their paths as given."""
         return rel if rel in self._written else self._base.listed(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         """Return the bytes of a file, at most `limit` (None: all), as `ScopeFiles.read` does.
 
-        Bytes that are read from disk are remembered, so that the transaction can compare them.
+        Bytes that are read from `base` are remembered, so that the transaction can compare them.
         """
         if rel in self._written or self._is_removed(rel):
             data = self._written.get(rel)
@@ -308,7 +314,7 @@ class OverlayFiles:
     def removed_directories(self) -> tuple[str, ...]:
         """Return the directories to delete after the run if they are empty then, deepest first.
 
-        They are those that the overlay removed, and those above a file that it deleted.
+        They are the directories that the overlay removed, and those above a file that it deleted.
         """
         gone = set(self._removed_directories)
         for rel, data in self._written.items():
@@ -335,7 +341,7 @@ class OverlayFiles:
     def _current(self, rel: str) -> bytes | None:
         """Return the current bytes of a file, None if there is none.
 
-        Bytes of the base are remembered, for the transaction to compare.
+        Bytes that are read from `base` are remembered, for the transaction to compare.
         """
         if rel in self._written:
             return self._written[rel]
@@ -374,7 +380,7 @@ class OverlayFiles:
         return data if limit is None else data[:limit]
 
     def _hidden(self) -> int:
-        """Return an upper bound for the number of files of the base that this view hides."""
+        """Return an upper bound for the number of files in `base` that the overlay has deleted or moved."""
         if self._removed_directories:
             return len(self._base.walk().entries)
         return sum(data is None for data in self._written.values())

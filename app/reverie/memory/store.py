@@ -51,7 +51,8 @@ _MOST_READ = 64 * 1024 * 1024 + 1
 class StoredText(Struct, frozen=True):
     """The text of one memory.
 
-    If `valid` is False, invalid UTF-8 in `content` was replaced by U+FFFD; `sha256` is of `content`.
+    `sha256`: the hash of `content` in UTF-8. `valid`: whether the file is valid UTF-8; if not, the invalid
+    bytes were replaced by U+FFFD in `content`. `size`: the size of the file in bytes.
     """
 
     content: str
@@ -61,7 +62,7 @@ class StoredText(Struct, frozen=True):
 
 
 class MemoryStore:
-    """The memories of one scope context, read and changed by their paths."""
+    """The memories of one context (workspace and project), read and changed by their memory paths."""
 
     def __init__(
         self,
@@ -76,17 +77,19 @@ class MemoryStore:
         self._effects = effects
 
     def resolve(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """Return the parsed path, as the directories list it, with its root and the root's files.
+        """Return the parsed path, with names spelled as on disk, its root, and the files of the root.
 
-        Raises `PathRuleError`, `ScopeUnavailable`; refuses `/memories` itself.
+        Raises `PathRuleError` or `StoreError` for an invalid path, also for `/memories` itself, and
+        `ScopeUnavailable`.
         """
         parsed, root, files = self._located(path)
         return memory_path(root.scope, files.listed(parsed.rel)), root, files
 
     def resolve_new(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """Resolve a path for a new name, as `resolve` does; return the path, its root and the root's files.
+        """Return the parsed path of a memory that is to be created, its root, and the files of the root.
 
-        The last part of the path is kept as it is written.
+        Names are spelled as on disk, except the last one, which is kept as it is written. Raises as `resolve`
+        does.
         """
         parsed, root, files = self._located(path)
         *above, name = parsed.segments or ("",)
@@ -107,7 +110,7 @@ class MemoryStore:
     def entry(self, path: str | MemoryPath) -> DirectoryEntry | None:
         """Return the file or folder at the path; None if there is none.
 
-        Raises `StoreError` for an invalid path, `ScopeUnavailable`.
+        Raises `PathRuleError` or `StoreError` for an invalid path, `ScopeUnavailable`.
         """
         parsed, _root, files = self.resolve(path)
         return files.entry(parsed.rel)
@@ -115,7 +118,7 @@ class MemoryStore:
     def read_text(self, path: str | MemoryPath, *, as_use: bool) -> StoredText:
         """Return the whole text of one memory; `as_use` counts this as a read by an agent.
 
-        Raises `StoreError` for a file over the cap.
+        Raises `StoreError` if there is no such file, or if it is larger than the limit of the home.
         """
         parsed, root, files = self.resolve(path)
         text = self._text(parsed, files)
@@ -131,8 +134,8 @@ class MemoryStore:
     def save(self, path: str | MemoryPath, content: str, expected_sha256: str | None) -> str:
         """Write a whole file if its current hash is `expected_sha256` (None: no file); return the new hash.
 
-        Raises `Conflict` if the hash differs, and a `StoreError` that is no `Conflict` if the path is that of
-        a directory or leads through something that is not a directory.
+        Raises `Conflict` if the hash differs, and `StoreError` if the path is that of a directory or leads
+        through something that is not a directory.
         """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "saved")
@@ -165,7 +168,10 @@ class MemoryStore:
         return sha256_of_text(content)
 
     def create(self, path: str | MemoryPath, content: str) -> None:
-        """Create a memory; an existing file or directory is never replaced."""
+        """Create a memory with the text `content`.
+
+        Raises `StoreError` if a file or directory exists at the path; it is never replaced.
+        """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "created as a file")
         data = encoded(parsed, content, self.home.caps)
@@ -187,9 +193,10 @@ class MemoryStore:
         self._effects.wrote(root, parsed.rel)
 
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
-        """Read a memory, apply `change` and write it; return the new text.
+        """Read a memory, call `change` with its text, write the result, and return it.
 
-        If an agent has written the file meanwhile, this is repeated; after 20 attempts `Conflict` is raised.
+        If another program has written the file meanwhile, this is repeated; after 20 attempts `Conflict` is
+        raised.
         """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")
@@ -217,7 +224,10 @@ class MemoryStore:
         return after
 
     def delete(self, path: str | MemoryPath) -> None:
-        """Delete a file, or a directory with everything in it."""
+        """Delete a file, or a directory with everything in it.
+
+        If another program keeps writing it, `Conflict` is raised after 20 attempts.
+        """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "deleted", as_a_whole=True)
         with self._effects.exclusive(root, parsed.rel):
@@ -263,7 +273,8 @@ class MemoryStore:
     def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
         """Move the file or directory `old` to the path `new`, which must be in the same scope.
 
-        Neither size nor file count is checked (formats/mux.md section 6).
+        Raises `StoreError` if `new` exists. Neither size nor file count is checked (formats/mux.md section
+        6).
         """
         source, root, files = self.resolve(old)
         target, target_root, _files = self.resolve_new(new)
@@ -307,7 +318,10 @@ class MemoryStore:
         self._effects.renamed(root, source.rel, target.rel)
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
-        """Pin (`pinned`) or unpin a path, without checking that a file exists (formats/mux.md section 6)."""
+        """Pin a path, or unpin it if `pinned` is False, without checking that a file exists.
+
+        The agent does not check it either (formats/mux.md section 6).
+        """
         parsed, root, _files = self.resolve(path)
         refuse_scope_root(parsed, "pinned")
         self._effects.pinned(root, parsed.rel, pinned)

@@ -15,7 +15,7 @@ from reverie.memory.scope_files import ScopeFiles
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """Raise `StoreError` if the memory at `parsed` is not text, so that a write would damage its content.
+    """Raise `StoreError` if `valid` is False: the memory at `parsed` is not text; a write would damage it.
 
     `valid`: whether the content is text that can be written again without loss.
     """
@@ -51,7 +51,7 @@ def changed(parsed: MemoryPath, what: str) -> Conflict:
 def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
     """Return `content` as the bytes to write to the memory `parsed`.
 
-    Raises `StoreError` for invalid text, or text over the cap.
+    Raises `StoreError` for invalid text, or text of more than `caps.file_bytes` bytes.
     """
     try:
         data = content.encode("utf-8")
@@ -74,7 +74,10 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
 
 
 def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None:
-    """Raise `StoreError` (reason `scope-full`) if one more file would exceed the home's cap."""
+    """Raise `StoreError` (reason `scope-full`) if one more file would exceed the limit of files in a scope.
+
+    `parsed`: the path of that file; `files`: the files of the scope; `caps`: the limits of the home.
+    """
     cap = caps.files_per_scope
     count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
     if count >= cap:
@@ -91,7 +94,8 @@ def refuse_untouchable(
 ) -> None:
     """Raise `StoreError` if the path `parsed` is a whole scope, or a file that only the agent may change.
 
-    `done`: the intended action, such as "renamed". `as_a_whole`: the file is deleted, or restored unchanged.
+    `done`: the intended action, such as "renamed". `as_a_whole`: the file is to be deleted, or restored
+    unchanged, which is also allowed for files with a `deletable` rule.
     """
     refuse_scope_root(parsed, done)
     rule = home.file_rule(root, parsed.rel)

@@ -28,10 +28,11 @@ def union(first: bytes, second: bytes) -> bytes | None:
     """Merge two versions of a note into one with every line of both.
 
     Common lines appear once; at each difference the lines of the first version come before those of the
-    second. The front matter is taken from the first version; lines that only the second front matter has are
-    added at the end of the text. Lines are compared without their line endings; added lines get the line
-    endings of the first version. Returns `first` itself if it has every line of `second` in the same order,
-    and None for bytes that are not text. `lost_lines` can check that no line is missing.
+    second. The front matter is taken from the first version, or from the second if the first has none; lines
+    that only the second front matter has are added at the end of the text. Lines are compared without their
+    line endings; added lines get the line endings of the first version. Returns `first` itself if it has
+    every line of `second` in the same order, and None for bytes that are not text. `lost_lines` can check
+    that no line is missing.
     """
     one, two = text_of(first), text_of(second)
     if one is None or two is None:
@@ -66,7 +67,7 @@ def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Return the front matter of a text, with its fences, and the rest of the text."""
+    """Return the front matter of a text, with its `---` lines, and the text below it."""
     block = block_of(text) if not text.startswith(_BOM) else None
     at = block.body_start if block is not None else 0
     return text[:at], text[at:]

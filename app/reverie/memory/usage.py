@@ -67,7 +67,7 @@ class UsageRestored(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     """The keys of the changes restored now."""
     announce: int = 0
-    """Number of changes that a running agent lacks, if the person was not informed yet; else 0."""
+    """The number of changes that a running agent lacks, if the person was not informed yet; else 0."""
     pending: bool = False
     """Whether changes still have to be restored: try again in a second."""
 
@@ -75,7 +75,7 @@ class UsageRestored(Struct, frozen=True):
 class UsageLog:
     """The file with the pins and uses of one home's memories (its usage sidecar).
 
-    A memory is named by its logical key, which `Home.usage_key` returns.
+    A memory is named by its logical key, which is its key in that file (`Home.usage_key`).
     """
 
     def __init__(
@@ -111,7 +111,10 @@ class UsageLog:
         self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if in_home else None
 
     def load(self) -> dict[str, MemoryUsage]:
-        """Return the pin and use of each memory that has any, by logical key."""
+        """Return the pin and use of each memory that has any, by logical key (key in the sidecar).
+
+        Raises `Unavailable` if the home is missing or the file cannot be opened.
+        """
         self._require_home()
         return usage_rules.usages(self._sidecar.read().data)
 
@@ -135,7 +138,7 @@ class UsageLog:
         return found
 
     def problem(self) -> str:
-        """Return the reason why the sidecar cannot be read; empty if it can, or if there is none."""
+        """Return the reason why the usage sidecar cannot be read; empty if it can, or if there is none."""
         return self._problem(or_damaged=True)
 
     def closed_problem(self) -> str:
@@ -161,9 +164,10 @@ class UsageLog:
         self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str, *, own: bool = False, counts: bool = True) -> None:
-        """Record one write of the memory `key`; `own`: by a person or Reverie, not by the agent.
+        """Record one write of the memory `key`.
 
-        With `counts` the write counts as a use; otherwise only its time is recorded.
+        `own`: the write was made by a person or Reverie, not by the agent. With `counts` the write counts as
+        a use; otherwise only its time is recorded.
         """
 
         def note(entries: usage_rules.Entries) -> None:
@@ -180,7 +184,7 @@ class UsageLog:
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False, counts: bool = True) -> None:
         """Pin (`pinned`) or unpin the memory `key`.
 
-        `own`: by a person or Reverie, not by the agent. With `counts`, pinning counts as a use. Unpinning
+        `own`: a person or Reverie does this, not the agent. With `counts`, pinning counts as a use. Unpinning
         never does, and leaves the statistics unchanged.
         """
         now = self._clock()
@@ -191,7 +195,7 @@ class UsageLog:
     def rename(self, old_key: str, new_key: str, *, counts: bool = True, own: bool = False) -> None:
         """Move the entry `old_key`, and the entries below it, to `new_key`, replacing existing ones.
 
-        `counts`: also count one write for the new key; `own`: by a person or Reverie, not by the agent.
+        `counts`: also count one write for the new key; `own`: a person or Reverie does this, not the agent.
         """
         self._change(
             lambda entries: usage_rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
@@ -206,7 +210,7 @@ class UsageLog:
         self._tally(moved)
 
     def delete(self, key: str) -> None:
-        """Delete an entry and the entries below it."""
+        """Delete the entry of the memory or folder `key`, and the entries below it."""
         gone = set[str]()
 
         def dropped(entries: usage_rules.Entries) -> None:
@@ -229,7 +233,7 @@ class UsageLog:
             self._tally(lambda tally: tally.apply(before, after))
 
     def _tally(self, rule: Callable[[Tally], object]) -> None:
-        """Apply `rule` to the counts of the uses that were made through Reverie.
+        """Call `rule` to change the counts of the uses that were made through Reverie.
 
         A failure is only logged: the sidecar is changed already, and only the display becomes less exact.
         """
@@ -243,11 +247,11 @@ class UsageLog:
         return frozenset() if self._ledger is None else self._ledger.read().unknown_pins
 
     def reapply_lost(self, *, patient: bool = False) -> UsageRestored:
-        """Restore the changes that the agent has overwritten; return the result.
+        """Restore the changes of pins and use that the agent has overwritten; return the result.
 
         `patient`: for callers that repeat the call. Changes are then restored only every few seconds, and
         only after other processes had time to notice the loss too. While the sidecar must not be written,
-        nothing is restored; the changes stay in the ledger.
+        nothing is restored; the changes are remembered (`memory.ledger`).
         """
         try:
             return self._reapply(patient=patient)
@@ -292,8 +296,8 @@ class UsageLog:
     ) -> UsageRestored:
         """Apply `rule`, which changes only the entries in `keys` and below `subtrees`.
 
-        `tell`: mark the changes that a running agent lacks as announced. Without `put_back`, lost changes are
-        recorded but not restored. Returns the result of restoring lost changes.
+        `tell`: mark the changes that a running agent lacks as announced to the person. With `put_back` False,
+        changes that the agent overwrote are recorded but not restored. Returns the result of restoring them.
         """
         self._require_home()
         if self._ledger is None:
@@ -326,7 +330,10 @@ class UsageLog:
         return UsageRestored() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
-        """Return an identifier of the current file that no other file ever had; empty if there is no file."""
+        """Return an identifier of the current sidecar file that no other file ever had.
+
+        Empty if there is no file.
+        """
         try:
             status = self._sidecar.path.stat()
         except FileNotFoundError:
@@ -420,11 +427,11 @@ class _UsageOutcome(Struct, frozen=True):
 def _outcome(
     data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
 ) -> _UsageOutcome:
-    """Return the result of restoring lost changes and then applying the new one to `data`.
+    """Return the result of restoring lost changes and then applying the new one to `data`, in place.
 
-    `file`: the identifier of the file (`UsageLog._file_name`). `base`: the ledger; None: no agent overwrites
-    this sidecar. `request`: the new change. `by_agent`: the agent wrote the present version of the file, not
-    another Reverie process.
+    `data`: the content of the sidecar. `file`: the identifier of the file (`UsageLog._file_name`). `base`:
+    the ledger; None: no agent overwrites this sidecar. `request`: the new change. `by_agent`: the agent wrote
+    the present version of the file, not another Reverie process.
     """
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}

@@ -34,10 +34,15 @@ class MemoryUsage(Struct, frozen=True, array_like=True):
     last_accessed_at: int | None = None
     last_write_at: int | None = None
     unknown_to_agent: bool = False
-    """Whether the running agent has not read yet that the memory was pinned or unpinned. Only for display;
-    not stored in the sidecar."""
+    """Whether the running agent has not read yet that the memory was pinned or unpinned.
+
+    Only for display; not stored in the sidecar.
+    """
     own_count: int = 0
-    """The number of uses by a person or Reverie. Only for display; not stored in the sidecar."""
+    """The number of uses by a person or Reverie, which `access_count` includes.
+
+    Only for display; not stored in the sidecar.
+    """
 
     @property
     def agent_count(self) -> int:
@@ -49,7 +54,7 @@ UNUSED = MemoryUsage()
 
 
 def usage_of(raw: object) -> MemoryUsage:
-    """Return the usage in one raw entry; anything but an object counts as empty."""
+    """Return the usage in one raw entry of the sidecar; anything but an object counts as unused."""
     if not isinstance(raw, dict):
         return UNUSED
     return MemoryUsage(
@@ -61,7 +66,7 @@ def usage_of(raw: object) -> MemoryUsage:
 
 
 def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
-    """Return the usage of each memory in a whole sidecar by key, without empty entries."""
+    """Return the usage of each memory in the content `data` of a sidecar, by key, without empty entries."""
     entries = data.get("entries")
     if not isinstance(entries, dict):
         return {}
@@ -69,7 +74,7 @@ def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
 
 
 def is_below(key: str, ancestor: str) -> bool:
-    """Return whether `key` equals `ancestor`, or names something in that directory."""
+    """Return whether `key` equals `ancestor`, or names something in the directory `ancestor`."""
     return key == ancestor or key.startswith(ancestor + "/")
 
 
@@ -122,7 +127,10 @@ def note_delete(entries: Entries, key: str) -> None:
 
 
 def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
-    """Set the entry `key` to `usage`, preserving its unknown fields; None removes the whole entry."""
+    """Set the entry `key` to `usage`, preserving the fields that Reverie does not know.
+
+    `usage`: None removes the whole entry.
+    """
     if usage is None:
         entries.pop(key, None)
         return
@@ -140,8 +148,9 @@ def merge(
 ) -> None:
     """Apply the change from `before` to `after` to each field that still has its value in `before`.
 
-    Both map keys to entries; None: no entry. Fields that were changed meanwhile stay. A count is only
-    regarded as unchanged if its time is unchanged too, because the count alone may be equal by chance.
+    `entries`: the raw entries of the sidecar, which are changed in place. `before`, `after`: key -> entry;
+    None: no entry. Fields that were changed meanwhile stay. A count is only regarded as unchanged if its time
+    is unchanged too, because the count alone may be equal by chance.
     """
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED
@@ -164,7 +173,7 @@ def take_rejects(entries: Entries) -> dict[str, Any]:
 
 
 def prune(entries: Entries) -> None:
-    """Remove empty entries, as the agent does on each save."""
+    """Remove entries that hold no pin, use, time or unknown field, as the agent does on each save."""
     silent = [key for key, raw in entries.items() if isinstance(raw, dict) and _says_nothing(raw)]
     for key in silent:
         del entries[key]
@@ -175,7 +184,10 @@ def _says_nothing(raw: Mapping[str, Any]) -> bool:
 
 
 def _positive(value: object) -> int | float | None:
-    """Return a finite number above zero, else None; an integer too large for a double counts as infinite."""
+    """Return `value` if it is a finite number above zero, else None.
+
+    An integer too large for a double counts as infinite.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
         return None
     try:

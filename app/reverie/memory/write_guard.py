@@ -36,7 +36,10 @@ _ENTRIES = "permitted"
 
 
 class ReadOnlyStore(StoreError):
-    """Raised if Reverie must not write into a store; `reason` is the `reason` of the `Refusal`."""
+    """Raised if Reverie must not write into a store (directory of notes).
+
+    `refusal` has the reason and the evidence; `reason` is its `reason`.
+    """
 
     refusal: Refusal
 
@@ -78,7 +81,8 @@ class WriteGuard:
     def refusal(self, root: ScopeRoot | None = None) -> Refusal | None:
         """Return the reason why `root` is read-only; None if it may be written.
 
-        Without a root, the result is for the sidecars and companions of the home.
+        Without a root, the result is for the home's own files: the sidecars and the companions (files loaded
+        beside the memories).
         """
         return self._first(self._home.write_refusals(root))
 
@@ -128,9 +132,8 @@ class WriteGuard:
     def permit(self, refusals: Iterable[Refusal]) -> None:
         """Store a person's permission to write in spite of `refusals`.
 
-        The permission is valid as long as exactly the evidence in `refusals` is found.
-
-        Raises `StoreError` for a refusal that no person can permit.
+        The permission is valid as long as exactly the evidence in `refusals` is found. Raises `StoreError`
+        for a refusal that no person can permit.
         """
         given = tuple(refusals)
         for refusal in given:

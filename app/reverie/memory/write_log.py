@@ -54,7 +54,10 @@ ORDER BY id DESC LIMIT 1
 
 
 class Attribution(Struct, frozen=True):
-    """The actor who wrote a content, the run, and the time (UTC ms)."""
+    """The actor who wrote a content, and the time of the write (UTC ms).
+
+    `run_id`: the run that wrote it; None if it was no run.
+    """
 
     actor: str
     run_id: str | None
@@ -66,7 +69,10 @@ class _DamagedLogError(Unavailable):
 
 
 class WriteLog:
-    """The write log of one profile. Nothing is created before the first `record`."""
+    """The log of who wrote which content to which file, for one profile of Reverie.
+
+    Nothing is created before the first `record`.
+    """
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -74,7 +80,7 @@ class WriteLog:
     def record(self, path: Path, sha256: str | None, *, actor: str, run_id: str | None, at_ms: int) -> None:
         """Log that `actor` is about to give `path` the content with the hash `sha256`; None: to delete it.
 
-        `run_id`: the run that writes; None if it is no run. `at_ms`: UTC ms.
+        `run_id`: the run that writes; None if it is no run. `at_ms`: the time in UTC ms.
         """
         self.record_all({path: sha256}, actor=actor, run_id=run_id, at_ms=at_ms)
 
@@ -111,14 +117,15 @@ class WriteLog:
                     _prune(connection, newest=newest, now_ms=row[-1])
 
     def actor_of(self, path: Path, sha256: str | None) -> Attribution | None:
-        """Return the author who last wrote this content to `path`; None if the log has no such write.
+        """Return who last wrote this content to `path`, and when; None if the log has no such write.
 
-        `sha256`: the hash of the content; None: the deletion of the file.
+        None also if the log has a later write to `path` by another program. `sha256`: the hash of the
+        content; None: the deletion of the file.
         """
         return self.actors_of({path: sha256}).get(path)
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
-        """Return path -> actor for several contents, as `actor_of` does; unknown ones are left out.
+        """Return path -> author for several contents, as `actor_of` does; unknown ones are left out.
 
         `contents`: path -> hash of the content; None: the file was deleted.
         """
@@ -184,5 +191,5 @@ def _prune(connection: sqlite3.Connection, *, newest: int, now_ms: int) -> None:
 
 
 def path_text(path: Path | str) -> str:
-    """Return the path as text that SQLite can hold: names that are no valid UTF-8 are escaped."""
+    """Return the path as text that SQLite can hold: bytes that are not valid UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -54,7 +54,7 @@ _ENDS = ("MappingEndEvent", "SequenceEndEvent")
 
 
 class MalformedError(ValueError):
-    """Raised if the block is not one well-formed YAML document."""
+    """Raised if a block of text is not one well-formed YAML document."""
 
 
 class Value(Struct, frozen=True):
@@ -72,11 +72,10 @@ _COLLECTION = Value(None, None)
 
 
 class YamlNode(Struct, eq=False):
-    """One node of a parsed block.
+    """One node of a parsed block of YAML.
 
-    `start` and `end` are its span; a block collection ends where its last leaf ends. `style` is the sign of a
-    scalar's style (`'`, `"`, `|`, `>`, empty for plain); `flow` distinguishes `{}` and `[]` from indented
-    collections; `line` and `column` count from zero. An alias has the value of the node it names.
+    `start` and `end` are its span in characters; a block collection ends where its last leaf ends. `line` and
+    `column` count from zero.
     """
 
     kind: Kind
@@ -85,20 +84,23 @@ class YamlNode(Struct, eq=False):
     line: int
     column: int
     value: Value
+    """The value of the node; an alias has the value of its `target`."""
     style: str = ""
+    """The sign of a scalar's style: `'`, `"`, `|` or `>`; empty for plain."""
     flow: bool = False
+    """True for a `{}` or `[]`, False for an indented collection."""
     anchor: str | None = None
-    """The name of the node's anchor, or for an alias of its target's anchor; None if there is none."""
+    """The name of the node's anchor, or for an alias of the anchor that it names; None if there is none."""
     children: list[YamlNode] = field(default_factory=list)
     target: YamlNode | None = None
-    """The node that an alias names; None if the node is no alias."""
+    """The node that an alias names; None if the node is not an alias."""
     uses: int = 0
     """The number of aliases of this node that were read so far."""
     weight: int = 0
     """The cost of each of these aliases (`_weight`); 0 before the first one."""
 
     def pairs(self) -> Iterator[tuple[YamlNode, YamlNode]]:
-        """Yield the key and value nodes of a mapping, in order."""
+        """Yield (key node, value node) for each entry of a mapping, in order."""
         return zip(self.children[0::2], self.children[1::2], strict=True)
 
     def entry(self, name: str) -> tuple[YamlNode, YamlNode] | None:
@@ -108,7 +110,7 @@ class YamlNode(Struct, eq=False):
 
 
 def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
-    """Parse a block and return its root node; None if it has only blank lines and comments.
+    """Parse a block of YAML and return its root node; None if it has only blank lines and comments.
 
     `keys_twice`: a key may occur twice in a mapping, and a lone carriage return ends a line. Raises
     `MalformedError`.
@@ -168,7 +170,10 @@ def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int,
 
 
 class _Builder:
-    """A builder of nodes from events, without recursion; refuses the same blocks as the agent's parser."""
+    """A builder of nodes from PyYAML's events, without recursion.
+
+    It refuses the same blocks as the agent's parser.
+    """
 
     def __init__(
         self,
@@ -231,7 +236,10 @@ class _Builder:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def _block_column(self) -> int:
-        """Return the column that children of the innermost block must exceed; PyYAML does not check this."""
+        """Return the column that children of the innermost indented collection must exceed; -1 if none.
+
+        PyYAML does not check this.
+        """
         return next((node.column for node in reversed(self._open) if not node.flow), -1)
 
     def _check_continued(self, lines: list[str]) -> None:

@@ -19,11 +19,12 @@ PASSED_ON = ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_H
 def config_text(
     client: str, *, command: Sequence[str], url: str, tools: Sequence[str], environment: Mapping[str, str]
 ) -> str:
-    """Return the lines to add to the configuration of a client, with comments for a person.
+    """Return the lines that a person adds to the configuration of a client of the memory server.
 
-    `client`: `claude`, `codex`, `vscode`, `cursor` or `gemini`. `command` starts the server; `url`: the
-    address of a server that is reached over HTTP instead, empty for none. `tools`: those that the client
-    should run without asking. `environment`: the variables of `PASSED_ON` that are set.
+    `client`: `claude`, `codex`, `vscode`, `cursor` or `gemini`. `command`: the command that starts the
+    server; `url`: the address of a server that is reached over HTTP instead; empty: the client starts the
+    server with `command`. `tools`: the tools that `claude` should run without asking. `environment`: the
+    variables of `PASSED_ON` that the client must pass on to the server.
     """
     if client == "claude":
         return _claude(command, url, tools, environment)

@@ -39,7 +39,7 @@ _PAUSE_S = 0.01
 
 
 class ToolHandlers:
-    """The handlers of the protocol's requests, for one server and any number of clients."""
+    """The functions that answer MCP requests with the results of `tools`, for any number of clients."""
 
     def __init__(self, tools: MemoryTools) -> None:
         self._tools = tools
@@ -47,11 +47,11 @@ class ToolHandlers:
 
     @property
     def is_busy(self) -> bool:
-        """Whether so many calls are in progress that no further message should be read."""
+        """Whether so many tool calls are in progress that no further message should be read."""
         return self._calls >= _MOST_CALLS
 
     def server(self) -> Server[Any]:
-        """Return a server of the SDK that uses these handlers."""
+        """Return a server of the MCP SDK that uses these handlers."""
         server: Server[Any] = Server(
             "reverie",
             version=__version__,
@@ -79,9 +79,10 @@ class ToolHandlers:
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
     async def _introduce(self, ctx: Any, call_next: Callable[[Any], Any]) -> Any:
-        """Add the instructions to the answer of a first request.
+        """Add the instructions for the model to the answer to the first request of a client.
 
-        They depend on the client and on the time.
+        The SDK calls this for each request; `call_next(ctx)` returns the answer. The instructions depend on
+        the client and on the time, because they say what it may change and list the memories.
         """
         answer = await call_next(ctx)
         if ctx.method not in ("initialize", "server/discover"):
@@ -97,7 +98,7 @@ def _program_of(client: types.InitializeRequestParams | None) -> str:
 
 
 def serve_streams(tools: MemoryTools) -> None:
-    """Serve one client over standard input and output until its end of the pipe is closed."""
+    """Serve one client over standard input and output until the client closes standard input."""
     # The thread that waits for input cannot be interrupted. Writes in progress are completed by the engine.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(_serve_streams, tools)
@@ -114,9 +115,10 @@ async def _serve_streams(tools: MemoryTools) -> None:
 
 
 class BoundedLines:
-    """The lines of a stream as an asynchronous iterator; a line that is too long becomes an invalid message.
+    """The lines of the stream `source`, for `async for`.
 
-    While `is_busy` returns True, nothing is read: the client waits instead of filling the memory.
+    A line of more than 4 MiB becomes an invalid message. While `is_busy` returns True, nothing is read, so
+    that the client waits instead of filling the memory.
     """
 
     def __init__(self, source: BinaryIO, is_busy: Callable[[], bool]) -> None:
@@ -140,13 +142,13 @@ class BoundedLines:
 
 
 class OneToken:
-    """The check of the bearer token of a request."""
+    """A verifier of bearer tokens for the SDK's HTTP server, which accepts one token only."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Return the rights of a token; None if it is not the token of this server."""
+        """Return the rights of a request with this bearer token; None if it is not the accepted one."""
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token):
             return None
         return AccessToken(token=token, client_id="reverie", scopes=[])
@@ -155,7 +157,8 @@ class OneToken:
 def serve_http(tools: MemoryTools, port: int, token: str, ready: Callable[[int], None]) -> None:
     """Serve any number of clients over HTTP on the loopback interface, until Ctrl+C.
 
-    `port`: 0 for a free one; `ready` is called with the port. Raises `UserError` if the port cannot be used.
+    `port`: 0 for a free one. `token`: the bearer token that each request must have. `ready` is called with
+    the port once clients can connect. Raises `UserError` if the port cannot be used.
     """
     try:
         listening = socket.create_server((HOST, port))

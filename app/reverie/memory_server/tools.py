@@ -41,10 +41,11 @@ def _tool(
     reads: bool = False,
     destroys: bool = False,
 ) -> dict[str, Any]:
-    """Return the definition of a tool as MCP describes it; all arguments but `optional` are required.
+    """Return the definition of a tool as MCP describes it.
 
-    A change that can be undone is not destructive and happens in a closed world: clients run such a tool
-    without asking for each call.
+    `arguments`: the JSON schema of each argument; all but `optional` are required. `reads`: whether the tool
+    changes nothing. `destroys`: whether the tool is marked as destructive, so that clients ask a person
+    before each call.
     """
     kind = {"readOnlyHint": True} if reads else {"readOnlyHint": False, "destructiveHint": destroys}
     required = [each for each in arguments if each not in optional]
@@ -125,9 +126,9 @@ _MOST_LINES = 1 << 31
 
 
 class MemoryTools:
-    """The tools on one context of one home.
+    """The memory tools for one home and one `context`, the workspace and project whose memories they reach.
 
-    `writable` returns the scopes that a program may change, by the name that the program gave itself.
+    `writable` takes the name that a program gave itself and returns the scopes that the program may change.
     """
 
     def __init__(
@@ -147,9 +148,10 @@ class MemoryTools:
         self._hiding = threading.Lock()
 
     def call(self, program: str, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Run a tool for a program and return its result. `program`: the name that it gave itself.
+        """Run a tool for a program and return its result as text.
 
-        Raises `UserError` for a refusal or a bad argument; nothing is changed then.
+        `program`: the name that the program gave itself. Raises `UserError` for a refusal or a bad argument;
+        nothing is changed then.
         """
         if tool not in _ARGUMENTS:
             raise StoreError(f"There is no tool {tool[:80]!r}.", next_step=f"Use {', '.join(_ARGUMENTS)}.")
@@ -167,7 +169,8 @@ class MemoryTools:
     def instructions(self, program: str) -> str:
         """Return the text that introduces the server to a model, with a bounded index of the memories.
 
-        The first turn of a session may have no tools, so it must be useful without them.
+        The text must be useful without tools, because the first turn of a session may have none. `program`:
+        the name that the client gave itself.
         """
         head = f"Memories of {self._info.kind}, kept by Reverie under /memories and shared between programs."
         try:
@@ -181,7 +184,7 @@ class MemoryTools:
         )
 
     def _allowed(self, program: str) -> list[Scope]:
-        """Return the scopes of the context that a program may change."""
+        """Return the scopes of the context that the program with the name `program` may change."""
         may_write = self._writable(program)
         return [scope for scope in self._home.agent_commands.roots(self._context) if scope in may_write]
 
@@ -198,7 +201,10 @@ class MemoryTools:
         return text
 
     def _require_permission(self, program: str, command: str, path: MemoryPath) -> None:
-        """Raise `StoreError` unless a program may run `command` on the memory at `path`."""
+        """Raise `StoreError` unless a program may run `command` on the memory at `path`.
+
+        Hidden files are never permitted; commands that change a memory need permission for its scope.
+        """
         if is_hidden(path.rel):
             raise StoreError(
                 f"{path} is hidden.",
@@ -259,7 +265,7 @@ class MemoryTools:
         return "\n".join([*shown, *([f"{left:,} more: view /memories or search."] if left else [])])
 
     def _shown(self, text: str) -> str:
-        """Return `text` as a program may see it: bounded, valid Unicode, with placeholders for secrets."""
+        """Return `text` as a program may see it: shortened, valid Unicode, with placeholders for secrets."""
         if len(text) > MOST_CHARS:
             text = f"{_beginning(text, MOST_CHARS)}\n… cut. Use view_range, or search."
         with self._hiding:
@@ -272,9 +278,10 @@ class MemoryTools:
 
 
 def _lines(view_range: Any) -> dict[str, int]:
-    """Convert a `view_range` to the arguments `offset` and `limit` of the memory command.
+    """Convert a `view_range` to the arguments `offset` and `limit` of the memory command `view`.
 
-    `view_range`: the first and the last line, counted from 1, with -1 for the last of the memory; None: all.
+    `view_range`: a list with the first and the last line, counted from 1, with -1 for the last line of the
+    memory; None: all lines. Raises `StoreError` for anything else.
     """
     if view_range is None:
         return {}
@@ -288,14 +295,14 @@ def _lines(view_range: Any) -> dict[str, int]:
 
 
 def _one_line(text: str) -> str:
-    """Return untrusted text as one short line without control characters."""
+    """Return untrusted text as one line of at most `_LINE_CHARS` characters, without control characters."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= _LINE_CHARS else f"{_beginning(line, _LINE_CHARS)}…"
 
 
 def _beginning(text: str, most: int) -> str:
-    """Return the first `most` characters of `text`, without a word that is cut.
+    """Return at most the first `most` characters of `text`, without the last word, which may be cut.
 
-    Half a secret would not be recognized as one.
+    Half a secret would not be recognized as a secret.
     """
     return (text[:most].rsplit(maxsplit=1) or [""])[0]

@@ -41,7 +41,13 @@ Gate = tuple[str, str]
 
 
 class ActivityEntry(Struct, frozen=True):
-    """One decision of a background service."""
+    """One decision of a background service, as an entry of the Activity log.
+
+    `at`: the time of the decision; `last_at`: the time of its last repetition (both UTC ms); `times`: how
+    many times in a row the decision was made. `event`: its name, such as `consolidation.started`; `level`:
+    `info` or `warning`. `home`: the path of the home. `workspace_id`, `run_id`: None if the decision concerns
+    no workspace or run.
+    """
 
     at: int
     """The time of the decision, UTC ms."""
@@ -57,14 +63,15 @@ class ActivityEntry(Struct, frozen=True):
     times: int = 1
     """The number of times in a row that this decision was made."""
     last_at: int = 0
-    """The time of the last repetition, UTC ms."""
+    """The time of the last repetition, UTC ms; `at` if there was none."""
 
 
 class _Repeated(Struct):
-    """The repetitions counted while reading, for an entry that has not been read yet.
+    """The repetitions of an entry that have been counted before the entry itself is read.
 
-    Lines are read from last to first, so a repetition is read before its entry. `number`: the place that the
-    entry gets in the list of entries.
+    The log is read from its last line to its first, so repetitions are read before their entry. `number`: the
+    position of the last repetition, counted from the end of the log; the entry gets this position. `last_at`:
+    the time of the last repetition, UTC ms; `times`: the number of repetitions.
     """
 
     number: int
@@ -160,9 +167,10 @@ class Activity:
             self._append(json.dumps(again if same else entry, ensure_ascii=True) + "\n")
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
-        """Return the newest entry in the last 64 KiB of the log with this event and workspace id (`gate`).
+        """Return the newest entry with this event and workspace id (`gate`) in the last 64 KiB of the log.
 
-        Lines that only count a repetition (`again`) are skipped. Returns None if there is no entry.
+        Lines that only count a repetition (with the key `again`) are skipped. Returns None if there is no
+        such entry.
         """
         for line in reversed(_tail(self._file).splitlines()):
             item = _parsed(line)
@@ -217,7 +225,7 @@ def _entry(item: Mapping[str, Any]) -> ActivityEntry:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """Parse a line that is an entry or a repetition (`again`); return None for anything else."""
+    """Return the JSON object in `line` if it is an entry or a repetition (key `again`), else None."""
     try:
         item = json.loads(line)
     except (ValueError, RecursionError):

@@ -33,9 +33,10 @@ _LISTED = 200
 
 
 class ChangedFact(Struct, frozen=True):
-    """A fact whose meaning changed.
+    """A fact (a statement in a memory) whose meaning changed.
 
-    `path` and `line` locate it before the run, `new_path` and `new_line` after it.
+    `before`, `after`: its text before and after the run; `what`: the kind of change, such as `number` or
+    `negation`. `path` and `line` (from 1) locate the fact before the run, `new_path` and `new_line` after it.
     """
 
     path: str
@@ -48,7 +49,7 @@ class ChangedFact(Struct, frozen=True):
 
 
 class PlacedFact(Struct, frozen=True):
-    """A fact and its location.
+    """A fact (a statement in a memory) and its location; `line` counts from 1.
 
     The location is before the run for a lost fact, and after the run for an invented one or for one that a
     session no longer loads at its start.
@@ -60,7 +61,11 @@ class PlacedFact(Struct, frozen=True):
 
 
 class BrokenLink(Struct, frozen=True):
-    """A link in a memory whose target exists no longer, although it did before the run."""
+    """A link in a memory whose target does not exist after the run.
+
+    Either the target existed before the run, or the link is new. `path` and `line` (from 1) locate the link
+    after the run.
+    """
 
     path: str
     line: int
@@ -68,7 +73,7 @@ class BrokenLink(Struct, frozen=True):
 
 
 class BeforeAfter(Struct, frozen=True):
-    """A number before and after a run, such as the number of contradictions."""
+    """A number before and after a run, such as the number of contradictions among the memories."""
 
     before: int = 0
     after: int = 0
@@ -80,7 +85,12 @@ class BeforeAfter(Struct, frozen=True):
 
 
 class CardCounts(Struct, frozen=True):
-    """The figures of a consolidation's report card that are shown in one line."""
+    """The figures of a consolidation's report card that are shown in one line.
+
+    A fact is a statement in a memory. `below_cut`: the number of facts that a session no longer loads at its
+    start. `contradictions`, `tokens` and `stale` (statements that are no longer true) are increases, negative
+    for a decrease; the other figures are numbers.
+    """
 
     facts: int = 0
     kept: int = 0
@@ -98,12 +108,20 @@ class CardCounts(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """Whether a person has to review the result before it can be applied."""
+        """Whether a person has to review the result before it can be applied.
+
+        True if a fact was changed or invented, or if less than `KEPT_PERCENT` percent of the facts were kept.
+        """
         return self.kept * 100.0 < KEPT_PERCENT * self.facts or self.changed > 0 or self.invented > 0
 
 
 class ReportCard(Struct, frozen=True):
-    """The report card of a consolidation: which facts it kept, changed, invented or lost."""
+    """The report card of a consolidation: which facts it kept, changed, invented or lost.
+
+    A fact is a statement in a memory; `facts` and `kept` are numbers of facts. `below_cut`: the facts that a
+    session no longer loads at its start. `tokens`: the size of the texts that a session loads at its start.
+    `stale`: the number of statements that are no longer true according to their repository.
+    """
 
     facts: int = 0
     kept: int = 0
@@ -134,7 +152,10 @@ class ReportCard(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """Whether a person has to review the result before it can be applied."""
+        """Whether a person has to review the result before it can be applied.
+
+        True if a fact was changed or invented, or if less than `KEPT_PERCENT` percent of the facts were kept.
+        """
         return self.counts.fails
 
     def as_json(self) -> dict[str, Any]:
@@ -165,7 +186,7 @@ def _listed(found: Sequence[PlacedFact | BrokenLink]) -> list[dict[str, Any]]:
 
 
 def card_from_json(data: object) -> ReportCard | None:
-    """Return the report card in `data`, which `ReportCard.as_json` made; None for anything else."""
+    """Return the report card that `ReportCard.as_json` made into `data`; None if `data` is anything else."""
     if not isinstance(data, Mapping):
         return None
     try:

@@ -23,7 +23,7 @@ _WAIT_S = 1.0
 
 
 class _FenceHolder(threading.local):
-    """The run directories whose fences this thread holds."""
+    """The directories of the runs whose fences (locks) this thread holds."""
 
     def __init__(self) -> None:
         self.directories: set[Path] = set()
@@ -36,8 +36,9 @@ _held = _FenceHolder()
 def fenced(run_directory: Path) -> Iterator[None]:
     """Context manager: hold the fence of a run, which is a kernel lock in the directory `run_directory`.
 
-    Does nothing if this thread already holds that fence. Raises `Busy` if another process, at work or
-    suspended, holds it.
+    While it is held, no other process changes the files or the record of the run. Does nothing if this thread
+    already holds that fence. Raises `Busy` if another process, at work or suspended, still holds it after a
+    second.
     """
     if run_directory in _held.directories:
         yield

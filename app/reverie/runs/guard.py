@@ -32,7 +32,12 @@ _SHOWN_CHARS = 500
 
 
 class Rails(Struct, frozen=True):
-    """The limits of a run: the scopes and paths that it may change, and the number of changes (`budget`)."""
+    """The limits of a run: the scopes and paths that it may change, and the number of changes (`budget`).
+
+    `is_protected(path)` returns whether the path is pinned or has a pinned memory below it. `undeletable`:
+    scopes from which nothing may be deleted. `kept(command, path)` returns the reason why the command must
+    not change the path, "" if it may.
+    """
 
     scopes: frozenset[Scope]
     budget: int
@@ -51,7 +56,9 @@ class Rails(Struct, frozen=True):
 class JournalEntry(Struct, frozen=True):
     """One request to change a memory, and its outcome.
 
-    The fields are those of an operation in the agent's record of a consolidation (a coverage record).
+    The fields are those of an operation in the agent's record of a consolidation (a coverage record), and
+    `reason`: why the engine made the request. `new_path`: the destination of a rename. `note`: why the
+    request was not applied.
     """
 
     command: str
@@ -65,7 +72,10 @@ class JournalEntry(Struct, frozen=True):
     """The engine's reason for the request. This field is Reverie's own, not part of the agent's record."""
 
     def as_op(self) -> dict[str, Any]:
-        """Return the entry as JSON data, as in coverage records and in the output of `reverie runs`."""
+        """Return the entry as JSON data, as in the agent's records and in the output of `reverie runs`.
+
+        It does not contain `reason`.
+        """
         op: dict[str, Any] = {"command": self.command, "path": self.path}
         if self.new_path is not None:
             op["newPath"] = self.new_path
@@ -76,7 +86,7 @@ class JournalEntry(Struct, frozen=True):
 
 
 class Guard:
-    """The only way in which a run can access the memories: checks and journals each request."""
+    """The only access of a run to the memories: checks each request and journals each attempted change."""
 
     def __init__(self, commands: MemoryCommands, rails: Rails) -> None:
         self._commands = commands
@@ -92,12 +102,12 @@ class Guard:
 
     @property
     def ops(self) -> tuple[dict[str, Any], ...]:
-        """Each request so far with its outcome, in order, as `JournalEntry.as_op` formats it."""
+        """The requests so far to change a memory, with their outcomes, as made by `JournalEntry.as_op`."""
         return tuple(entry.as_op() for entry in self._journal)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The engine's reason for each entry of `ops`."""
+        """The engine's reason for each entry of `ops`; empty if it gave none."""
         return tuple(entry.reason for entry in self._journal)
 
     @property
@@ -108,8 +118,9 @@ class Guard:
     def execute(self, request: Mapping[str, Any], *, reason: str = "", free: bool = False) -> dict[str, Any]:
         """Carry out one request like `MemoryCommands.execute`, or refuse it; return the result.
 
-        `reason` is the engine's reason for the request, empty if it gave none. With `free`, an insert or
-        replacement does not count against the budget; requests of models are never free.
+        The result has `success`, then `output` if it is True, else `error`. `reason` is the engine's reason
+        for the request, empty if it gave none. With `free`, an insert or replacement does not count against
+        the budget; requests of models are never free.
         """
         reason = reason[:_SHOWN_CHARS]
         command = str(request.get("command"))
@@ -134,10 +145,10 @@ class Guard:
         return answer
 
     def withdraw(self, since: int, note: str) -> None:
-        """Mark the requests from index `since` of `ops` on as not applied.
+        """Mark the applied requests from index `since` of `ops` on as not applied.
 
         Call this after the run's copy of the files was rolled back to that point. `note`: the reason, which
-        is added to each entry.
+        each of these entries gets.
         """
         for position in range(since, len(self._journal)):
             if self._journal[position].applied or self._journal[position].note == DRY_RUN_NOTE:
@@ -196,7 +207,7 @@ def _entry(command: str, paths: Sequence[str], *, applied: bool, note: str | Non
 
 
 def _canonical(path: str) -> str:
-    """Return the path as people see it; an invalid path is returned unchanged."""
+    """Return the memory path `path` in its canonical form; an invalid path is returned unchanged."""
     try:
         return str(parse_memory_path(path))
     except UserError:

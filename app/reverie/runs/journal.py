@@ -30,9 +30,12 @@ UsageDelta = Mapping[str, MemoryUsage | None]
 
 
 class FileIntent(Struct, frozen=True):
-    """One file that the run changes, with the hashes of its content before and after.
+    """One file that the run changes, with the hashes (SHA-256) of its content before and after.
 
-    A hash of None means that there is no file.
+    A hash of None means that there is no file. `rel`: the path of the file below the directory of its scope,
+    which `key` identifies; `directory`: that directory, relative to the home. `usage_prefix`: the beginning
+    of the keys of its files in the file of pins and use counts; None if unknown. `mode`: the permission bits
+    with which a deleted file is restored. `place` is unused.
     """
 
     key: str
@@ -52,12 +55,22 @@ class FileIntent(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path that people see: the memory path, or a companion's path relative to the home."""
+        """The path that people see: the memory path, or the path relative to the home for a companion.
+
+        A companion is a file that the agent loads beside its memories.
+        """
         return self.rel if self.key == COMPANIONS else str(memory_path(self.scope, self.rel))
 
 
 class Journal(Struct, frozen=True):
-    """All changes that a run is about to make: of files, directories, pins and usage."""
+    """All changes that a run is about to make: of files, directories, pins and usage.
+
+    `emptied`: directories that the run deletes if they are empty; `made`: directories that it creates,
+    deepest first. `coverage`: the agent's record of the consolidation to write; None if the run has none.
+    `for_review`: the journal is only shown and never applied. `ops`: the commands for the run's record; empty
+    if they are in `coverage`. `commit`: the history's commit with the previous contents, for a change by
+    hand.
+    """
 
     intents: tuple[FileIntent, ...]
     emptied: tuple[tuple[str, str], ...] = ()
@@ -97,7 +110,7 @@ class Contents(Protocol):
 
 
 class Images:
-    """File contents in one directory, named by their SHA-256."""
+    """The contents of files before and after the runs of a home, in one directory, named by their SHA-256."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -122,7 +135,7 @@ class Images:
     def get(self, name: str | None) -> bytes | None:
         """Return the content stored under `name`; None if `name` is None (no file).
 
-        Raises `StoreError` if the image is missing or damaged.
+        Raises `StoreError` if the content is missing or damaged, `Unavailable` if it cannot be read now.
         """
         if name is None:
             return None
@@ -144,7 +157,10 @@ def save_journal(run_directory: Path, journal: Journal) -> None:
 
 
 def load_journal(run_directory: Path) -> Journal | None:
-    """Return the journal of a run; None if the run wrote none and therefore changed nothing."""
+    """Return the journal of a run; None if the run wrote none and therefore changed nothing.
+
+    Raises `StoreError` if the journal is damaged, `Unavailable` if it cannot be read now.
+    """
     try:
         data = read_regular(run_directory / "journal.json")
     except FileNotFoundError:

@@ -45,9 +45,9 @@ def hunk_count(before: bytes | None, after: bytes | None) -> int:
 
 
 def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
-    """Return the parts (files, or hunks of files) that are in `first` or in `second`.
+    """Return the parts of a run (files, or hunks of files) that are in `first` or in `second`.
 
-    A file that one of them has as a whole (None) is in the result as a whole.
+    A file that is in one of them as a whole (None) is in the result as a whole.
     """
     found = dict(first)
     for path, hunks in second.items():
@@ -101,7 +101,7 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
 
 
 def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
-    """Return the hunk numbers in `taken`; if `taken` is None, those of all hunks of the file.
+    """Return the hunk numbers `taken`; if `taken` is None, the numbers of all hunks of the file.
 
     `before`, `after`: the contents of the file before and after the run, None if there is no file.
     """

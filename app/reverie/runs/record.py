@@ -50,7 +50,10 @@ SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
 
 
 class Progress(Struct, frozen=True):
-    """A step of a running job: its name, and how many of `total` parts are done (`total` 0: unknown)."""
+    """A step of a running job: its name, and how many of `total` parts are done (`total` 0: unknown).
+
+    `op`: the command that was carried out last; None if this step is not a command.
+    """
 
     step: str
     done: int = 0
@@ -60,7 +63,14 @@ class Progress(Struct, frozen=True):
 
 
 class RunResult(Struct, frozen=True):
-    """The result of a run of any kind: its outcome, changes, costs and conflicts."""
+    """The result of a run of any kind: its outcome, changes, costs and conflicts.
+
+    `reason`: a word for programs that explains an outcome such as failed or skipped. `ops`: the commands that
+    changed memories. `record`: the coverage or harvest record that the run saved (or, as a dry run, would
+    save). `usage`: the tokens of the model by kind. `conflicts`: the paths that were left unchanged because
+    another program had changed the files. `reverts`: the id of the run that this run undid; None if it undid
+    none.
+    """
 
     run_id: str
     outcome: Outcome
@@ -68,7 +78,7 @@ class RunResult(Struct, frozen=True):
     reason: str = ""
     ops: tuple[Op, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
-    """The coverage or harvest record as it was saved, or as a dry run would save it.
+    """The coverage or harvest record (the agent's record of the run) as saved, or as a dry run would save it.
 
     Empty for jobs that have no such record.
     """
@@ -91,7 +101,7 @@ class RunResult(Struct, frozen=True):
 
     @property
     def applied(self) -> tuple[str, ...]:
-        """The paths that were written."""
+        """The paths of the commands that were applied."""
         return tuple(op["path"] for op in self.ops if op["applied"])
 
 
@@ -104,7 +114,9 @@ _OPEN = ".open"
 class RunRecord(Struct, frozen=True):
     """The facts about one run that people and scripts see.
 
-    Times are UTC ms; `ops` has the format of a coverage record's ops.
+    Times are UTC ms. `trigger`: the occasion of the run, such as "manual" or "launch". `engine`: `rules`, or
+    a model as `provider:model`. `reason`: a word for programs that explains an outcome such as failed or
+    skipped. `ops`: the commands of the run, each with `command`, `path`, `applied` and optionally `note`.
     """
 
     id: str
@@ -148,12 +160,15 @@ class RunRecord(Struct, frozen=True):
 
     @property
     def part(self) -> Parts:
-        """The part of an earlier run that this run undid; empty if this run undid no part."""
+        """The files or hunks of another run that this run undid; empty if it undid a whole run, or none."""
         return parts_from_json(self.details.get("part"))
 
     @property
     def taken_back(self) -> Parts:
-        """The parts of this run that other runs undid; empty if the run was undone as a whole."""
+        """The files and hunks of this run that other runs undid one by one.
+
+        An undo of the whole run is not included; `reverted_by` names it.
+        """
         by_run = self.details.get("takenBack")
         found: Parts = {}
         for part in by_run.values() if isinstance(by_run, dict) else ():
@@ -182,7 +197,7 @@ _newest = (-1, -1)
 
 
 def _count_of(run_id: str, ms: int) -> int | None:
-    """Return the second part of a run id, which counts within the millisecond `ms`.
+    """Return the second part of a run id as a number; this part counts within the millisecond `ms`.
 
     None if the id is of another millisecond or not valid.
     """
@@ -245,7 +260,7 @@ class RunStore:
         return record
 
     def note(self, record: RunRecord) -> None:
-        """Save the record of a run that ended without any effect, so that recovery ignores the run."""
+        """Save the record of a run that ended without changing anything, so that recovery ignores the run."""
         ensure_private(self.directory_of(record.id))
         self.save(record)
 
@@ -262,8 +277,9 @@ class RunStore:
         the record of the run that it undid or applied gets a note about it. If the details contain `pending`
         (files that could not be restored yet), recovery will finish the run later.
 
-        If recovery has finished the run meanwhile, because this process was suspended, only the tokens that
-        were used are added to the record that recovery saved, and that record is returned.
+        If recovery has finished the run meanwhile, because this process was suspended, the record that
+        recovery saved is returned; only the tokens that were used, and details that it lacks, are added to
+        it.
         """
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
         with fenced(self.directory_of(record.id)):
@@ -280,7 +296,7 @@ class RunStore:
     def change(self, run_id: str, change: Callable[[RunRecord], RunRecord]) -> RunRecord:
         """Apply `change` to the record of the run `run_id`, under its fence; save and return the result.
 
-        Raises `StoreError` if the record cannot be read.
+        Raises the errors of `load`, and `Busy` if another process holds the fence (the lock of the run).
         """
         self.load(run_id)  # a missing run has no fence either
         with fenced(self.directory_of(run_id)):
@@ -304,7 +320,7 @@ class RunStore:
             return None
 
     def _settled(self, run_id: str) -> RunRecord | None:
-        """Return the record of the run `run_id` if it has ended and needs no recovery, else None."""
+        """Return the record of the run `run_id` if the run has ended and needs no recovery, else None."""
         try:
             record = self.load(run_id)
         except StoreError:
@@ -340,7 +356,10 @@ class RunStore:
             self.change(applied, lambda found: replace(found, details={**found.details, "appliedBy": run.id}))
 
     def load(self, run_id: str) -> RunRecord:
-        """Return the record of the run `run_id`. Raises `StoreError` if it is missing or cannot be read."""
+        """Return the record of the run `run_id`.
+
+        Raises `StoreError` if it is missing or damaged, `Unavailable` if it cannot be read now.
+        """
         path = self.directory_of(run_id) / "record.json"
         try:
             return _parse(json.loads(read_regular(path)))
@@ -366,7 +385,7 @@ class RunStore:
         return tuple(sorted(names, key=_started, reverse=True))
 
     def all(self, *, limit: int | None = None) -> tuple[RunRecord, ...]:
-        """Return the records, newest first; damaged ones are left out and named in `problems`.
+        """Return the records, newest first; those that cannot be read are left out and named in `problems`.
 
         `limit`: the maximum number of records; None: all.
         """
@@ -380,7 +399,7 @@ class RunStore:
         return tuple(records)
 
     def read(self, ids: Iterable[str]) -> tuple[RunRecord, ...]:
-        """Return the records of the runs `ids`, in this order, without damaged ones."""
+        """Return the records of the runs `ids`, in this order, without those that cannot be read."""
         records: list[RunRecord] = []
         for run_id in ids:
             self._load_into(records, run_id, [])
@@ -454,10 +473,10 @@ def started_of(run_id: str) -> int:
 def not_applied(
     ops: tuple[Mapping[str, Any], ...], note: str, *, left: tuple[str, ...] = ()
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the ops of a run that did not complete, each marked as not applied.
+    """Return the ops (commands) of a run that did not complete, each marked as not applied.
 
-    An op that was marked as applied before gets the note `note`. `left` are paths that another program has
-    changed since; the ops on these get a note about that instead.
+    An op that was marked as applied before gets the note `note`. `left` are paths of files that were not
+    restored, because another program has changed them since; the ops on these get a note about that instead.
     """
     left_note = "not changed, because another program changed it meanwhile"
     return tuple(

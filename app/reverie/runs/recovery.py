@@ -44,9 +44,9 @@ class Recovery:
         """Create the recovery of one home.
 
         `transaction_for(run_id, actor)` builds the transaction of a run. `committed` returns whether a run's
-        coverage record is in place. `give_back` releases resources other than files that a killed run held;
-        it is called once recovery has nothing left to do for any run. `activity`: the log of decisions;
-        `clock`: the source of the current time.
+        coverage record (the agent's record of the consolidation) is in place. `give_back` releases resources
+        other than files that a killed run held, such as locks of the agent; it is called once every run is
+        finished or undone. `activity`: the log of decisions; `clock`: the source of the current time.
         """
         self._runs = runs
         self._transaction_for = transaction_for
@@ -69,7 +69,7 @@ class Recovery:
         return settled
 
     def _settled(self, record: RunRecord) -> RunRecord | None:
-        """Recover the run under its fence; return its finished record.
+        """Recover the run under its fence (the lock of the run); return its finished record.
 
         Returns None if another process recovered the run while this one was suspended.
         """

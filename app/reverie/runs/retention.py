@@ -30,30 +30,38 @@ _INBOX_NOISE = re.compile(
 
 
 class LostLine(Struct, frozen=True):
-    """A line whose words occur nowhere after the run; `number` counts from 1 in the text before the run."""
+    """A line whose words occur nowhere after the run.
+
+    `path` and `number` (from 1) locate the line in the texts before the run.
+    """
 
     path: str
     number: int
 
 
 class Retention(Struct, frozen=True):
-    """The result of the retention check over a whole run."""
+    """The result of the retention check over a whole run.
+
+    `blocked_deletes`: the deleted memories of which some lines are not kept elsewhere. `loss_percent`: name
+    of the scope -> the share of its lines that were lost, in percent; scopes without a loss are left out.
+    """
 
     lost: tuple[LostLine, ...]
     blocked_deletes: tuple[str, ...]
     """The deleted memories of which some lines are not kept elsewhere."""
     loss_percent: Mapping[str, float]
-    """Scope name -> the share of non-blank lines that were lost, in percent."""
+    """Scope name -> the share of its lines that were lost, in percent; see `counted_lines`."""
 
     def exceeds(self, max_loss_percent: float) -> bool:
-        """Return whether any scope lost more than `max_loss_percent` of its non-blank lines."""
+        """Return whether any scope lost more than `max_loss_percent` percent of its lines."""
         return any(loss > max_loss_percent for loss in self.loss_percent.values())
 
 
 def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Retention:
     """Compare the texts before and after a run, by memory path; return the lines that were lost.
 
-    Only texts that differ are compared line by line.
+    A line is lost if its words occur in no line of any text after the run. Only texts that differ are
+    compared line by line.
     """
     changed = [path for path, text in before.items() if after.get(path) != text]
     # An edited text keeps most of its lines, so exact matches are skipped first.
@@ -75,7 +83,7 @@ def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Rete
 
 
 def folded_words(line: str) -> str:
-    """Return the words of a line in lower case, each with a space before and after; empty without words.
+    """Return the words of a line in lower case, each with a space before and after; "" if there are no words.
 
     A leading list marker or `description:` is ignored, because a merge may renumber or rewrap a line.
     """
@@ -84,16 +92,18 @@ def folded_words(line: str) -> str:
 
 
 def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str]:
-    """Return the folded lines of `texts` (by memory path) that also occur in `others`."""
+    """Return the lines of `texts` (by memory path) that also occur in `others`.
+
+    The lines are as `folded_words` returns them.
+    """
     words = {words for path, text in texts.items() for _number, words in counted_lines(path, text)}
     return frozenset(words - missing_lines(words, folded_lines(others)))
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the number of lines that count in the retention check, by name of the scope.
+    """Return the number of lines that count in the retention check (`counted_lines`), by name of the scope.
 
-    Such lines have words and are not the text of a harvest inbox around its candidates. `texts`: memory path
-    -> text.
+    `texts`: memory path -> text.
     """
     total: dict[str, int] = {}
     for path, text in texts.items():
@@ -103,14 +113,14 @@ def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
 
 
 def folded_lines(texts: Iterable[str]) -> set[str]:
-    """Return the distinct lines of some texts, folded (see `folded_words`)."""
+    """Return the distinct lines of some texts, as `folded_words` returns them."""
     return {folded_words(line) for line in {line for text in texts for line in text.splitlines()}}
 
 
 def missing_lines(asked: Iterable[str], lines: Set[str]) -> set[str]:
-    """Return the folded lines of `asked` whose words occur in sequence in none of `lines`.
+    """Return the lines of `asked` whose words do not occur, in sequence, in any of `lines`.
 
-    A line of `asked` that equals no whole line is searched only in the lines that contain its rarest word.
+    All lines are in the form that `folded_words` returns.
     """
     left = set(asked) - lines - {""}
     having: dict[str, list[str]] = {word: [] for words in left for word in words.split()}
@@ -130,17 +140,19 @@ def line_key(line: str) -> str:
 
 
 def is_inbox_noise(path: str, line: str) -> bool:
-    """Return whether `line` is text of a harvest inbox (found memory candidates) outside of the candidates.
+    """Return whether `line` is text around the candidates in a harvest inbox, not a candidate.
 
-    `path`: the memory path of the file that contains the line.
+    A harvest inbox is a file with memory candidates that were found in a transcript. `path`: the memory path
+    of the file that contains the line.
     """
     return path.startswith(INBOX) and _INBOX_NOISE.match(line) is not None
 
 
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
-    """Return (number from 1, folded words) of each line that counts in the retention check.
+    """Return (number from 1, words) of each line of a text that counts in the retention check.
 
-    Such lines have words, are not the text of a harvest inbox around its candidates, and are not in `but`.
+    The words are as `folded_words` returns them. A line does not count if it has no words, if it is in `but`,
+    or if it is text around the candidates in a harvest inbox (`is_inbox_noise`).
     """
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -166,7 +178,8 @@ def _loss_percent(before: Mapping[str, str], lost: Iterable[LostLine]) -> dict[s
 def scope_name(path: str) -> str:
     """Return the name of the scope of a memory path, as used in `loss_percent`.
 
-    A companion, which a memory writer may change, has the name `COMPANIONS`.
+    It is `COMPANIONS` for a path that is not a memory path: that of a companion, a file that the agent loads
+    beside its memories.
     """
     if not path.startswith(f"{ROOT}/"):
         return COMPANIONS

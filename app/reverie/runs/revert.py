@@ -52,9 +52,9 @@ def merged(
 ) -> FileChange | None:
     """Return the change that undoes the run's effect on one file; None if the file stays as it is.
 
-    `transaction`: the transaction of the run; `intent`: its change of the file. `taken`: the hunks that were
-    undone before, None if the whole file was; `part`: the hunks to undo now, None for the whole file. Raises
-    `Conflict` if lines that the run changed have been changed again since.
+    `transaction`: the transaction of the run; `intent`: the file and the run's change of it. `taken`: the
+    hunks that were undone before, None if the whole file was; `part`: the hunks to undo now, None for the
+    whole file. Raises `Conflict` if lines that the run changed have been changed again since.
     """
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
     current = transaction.current(intent)
@@ -81,7 +81,7 @@ def merged_back(
     A content of None means that there is no file. `path`: the path of the file, for messages; `snapshots`:
     the history, which merges the texts. `taken`: the hunks that were undone before, None if the whole file
     was; `part`: the hunks to undo now, None for the whole file. Raises `Conflict` if lines of the change have
-    been changed again since.
+    been changed again since, or if the lines of `part` fit in more than one place.
     """
     wanted_part = None if taken is None or part is None else taken | part
     base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
@@ -118,7 +118,13 @@ def _upside_down(content: bytes) -> bytes:
 
 
 class RevertPlan(Struct):
-    """The changes that a revert is going to make, and the files that it has to leave as they are."""
+    """The changes that a revert is going to make, and the files that it has to leave as they are.
+
+    `journal`: the changes of the run to undo. `part`: the files and hunks to undo; None for everything that
+    is left of the run. `taken`: the parts that were undone before. `counts`: path -> the number of hunks that
+    can be undone one by one. `conflicts`: the files to leave as they are. `refused`: path -> the reason why
+    the file of a conflict cannot be written.
+    """
 
     journal: Journal
     part: Parts | None
@@ -140,7 +146,7 @@ class RevertPlan(Struct):
 
 
 def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
-    """Return the plan that undoes a change that a person made by hand.
+    """Return the plan that undoes a change that a person made by hand, not a run.
 
     `transaction`: the transaction of the change; `journal`: its journal. Nothing is merged: a file that was
     changed since stays as it is, so that a person can decide. Raises `StoreError` if the previous contents
@@ -161,10 +167,10 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
 
 
 def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]:
-    """Turn the changes of `plan` that another file prevents into conflicts; return their paths.
+    """Turn the changes of `plan` that another file makes impossible into conflicts; return their paths.
 
-    The deletes that would have made room for these changes become conflicts too. `transaction`: the
-    transaction of the run to revert.
+    For example, another file exists at the path of a deleted file. The deletes that would have made room for
+    these changes become conflicts too. `transaction`: the transaction of the run to revert.
     """
     paths: list[str] = []
     while blocked := _blocked(transaction, plan):
@@ -181,7 +187,10 @@ def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]
 
 
 def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]:
-    """Return (key of the root, path) of each change of `plan` that files in conflict make impossible."""
+    """Return (key of the root, path) of each change of `plan` that another file makes impossible.
+
+    The root is the directory of a scope.
+    """
     going = {(change.root.key, change.rel) for change in plan.changes if change.after is None}
     missing = [intent for intent in plan.conflicts if intent.before is not None]
 
@@ -197,7 +206,7 @@ def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]
 
 
 def _is_way(one: str, other: str) -> bool:
-    """Return whether one of two paths is that of a directory above the other."""
+    """Return whether one of two relative paths is a directory above the other."""
     return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
@@ -212,7 +221,7 @@ def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
 
 
 def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
-    """Return the error that says that the undo of a part of a run was refused and nothing was changed.
+    """Return the error to raise if the undo of a part of a run is refused, so that nothing is changed.
 
     `original`: the run to undo; `error`: the refusal.
     """
@@ -283,7 +292,8 @@ class Reverter:
         were left as they are.
 
         Raises `StoreError` if the run changed nothing, a part is unknown, or anything was undone already;
-        `Conflict` if a part cannot be restored; `LeaseHeld` while another run is in progress on this home.
+        `Conflict` if a part cannot be restored; `ReadOnlyStore` if a file must not be written; `LeaseHeld`
+        while another run is in progress on this home.
         """
         original = self._parts.runs.load(run_id)  # a wrong id needs no lease
         job = RevertJob(self._parts, original, part)
@@ -336,11 +346,17 @@ class RevertJob(Job[RevertPlan]):
         return False
 
     async def think(self, run: RunContext) -> RevertPlan | Plan:
-        """Return the changes that undo the run (never a `Plan`); nothing on disk is changed."""
+        """Return the plan of the changes that undo the run; nothing on disk is changed.
+
+        It is always a `RevertPlan`, never a `Plan`.
+        """
         return self._plan(self._original, self._part)
 
     def accept(self, thought: RevertPlan, run: RunContext) -> Plan:
-        """Return the plan to carry out: every possible change in `thought`; its summary has the conflicts."""
+        """Return the plan to carry out, with every possible change in `thought`.
+
+        The summary of the plan names the conflicts.
+        """
         parts, original, plan = self._parts, self._original, thought
         given_back = self._usage_keys(plan, parts.transaction_for(original.id, "revert"))
         usage_before, usage_after = (
@@ -431,10 +447,10 @@ class RevertJob(Job[RevertPlan]):
             raise
 
     def _plan(self, original: RunRecord, part: Parts | None) -> RevertPlan:
-        """Return the plan of the change of every file; change nothing.
+        """Return the plan of the changes of all files; change nothing.
 
         `original`: the run to undo. `part`: the files and hunks to undo; None: the whole run. If one file of
-        a part is refused, the whole part is refused.
+        a part is refused, the whole part is refused: `Conflict` is raised.
         """
         source = self._parts.transaction_for(original.id, "revert")
         journal = source.load() or Journal(())

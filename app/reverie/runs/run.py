@@ -59,8 +59,8 @@ from reverie.values import Struct, field, replace
 class RunDependencies(Struct, frozen=True):
     """The services of one home that a run needs.
 
-    `lease_name`: the name of the lease of the home's consolidations. `transaction_for` returns the
-    transaction of a run, given its id and its actor; `save_trace` stores the trace of a run, given its id.
+    `lease_name`: the name of the lease of the home's consolidations. `transaction_for(run_id, actor)` returns
+    the transaction of a run; `save_trace(run_id, trace)` stores the trace of a run.
     """
 
     home: Home
@@ -136,7 +136,10 @@ Thought = TypeVar("Thought")
 
 
 class Costs(Struct, frozen=True):
-    """The tokens, cost and trace of `Job.think`; a field is None if no model was used or if it is unknown."""
+    """The tokens, cost and trace of `Job.think`; a field is None if it is unknown or no model was used.
+
+    `usage`: the number of tokens by kind.
+    """
 
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
@@ -144,7 +147,14 @@ class Costs(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The changes that a run is going to make, computed from the present files."""
+    """The changes that a run is going to make, computed from the present files.
+
+    `changes`: the changes of files; `emptied`, `removed`: directories to delete if they are empty. `outcome`:
+    None if it follows from the changes. `ops`: the commands for the record; None: one for each change.
+    `coverage`: the agent's record of the consolidation to write; None: there is none, and `record` is the one
+    for the result. `restores`: allow hidden files to come back. `for_review`: only write the journal, and
+    apply nothing.
+    """
 
     summary: str
     changes: Sequence[FileChange] = ()
@@ -186,7 +196,11 @@ SWITCHED_OFF = Plan("Turned off while it ran; nothing was changed.", outcome="ca
 
 
 class RunContext(Struct, frozen=True):
-    """The data of a run that its job may use: id, start, stop conditions, and a callback for progress."""
+    """The data of a run that its job may use: id, start, stop conditions, and a callback for progress.
+
+    `started_at` is in UTC ms. `limits`: its method `check` raises if the run must stop; `think` calls it
+    every few milliseconds.
+    """
 
     id: str
     started_at: int
@@ -196,14 +210,23 @@ class RunContext(Struct, frozen=True):
 
 
 class Holding(Struct):
-    """The state of the agent's own lock while a run holds it."""
+    """The state of the agent's own lock while a run holds it.
+
+    `changed`: whether the run changed something; the run sets this before the lock is released.
+    """
 
     changed: bool = False
     """Whether the run changed something; the run sets this before the lock is released."""
 
 
 class RunEnd(Struct, frozen=True):
-    """The outcome of a run, with everything that its record needs, before the record is finished."""
+    """The outcome of a run, with everything that its record needs, before the record is finished.
+
+    `changed`: the files of the home that the run changed; `companions`: those that are not memories, as paths
+    relative to the home. `conflicts`: the paths of files left as they are, because another program changed
+    them. `why`: the reason why the run was stopped, as the beginning of a sentence. `undone`: the files that
+    were restored, or could not be, because the run did not complete.
+    """
 
     outcome: Outcome
     summary: str
@@ -227,6 +250,11 @@ class Job(ABC, Generic[Thought]):
 
     `think` has no side effects. `accept` turns the result of `think` into a plan for the present files, and
     may be called again. `commit` makes any further result durable, or raises without having changed anything.
+
+    `before`: the history's label for the snapshot before the run. `lease`: hold the home's lease during the
+    whole run, or only while it writes. `begins`: when the run's record is written. `attempts`: the number of
+    attempts at planning if another program changes the files meanwhile. `raises`: raise an error as well as
+    record it. `purpose`: the text that the lease shows.
     """
 
     kind: ClassVar[RunKind]
@@ -264,12 +292,12 @@ class Job(ABC, Generic[Thought]):
     def accept(self, thought: Thought, run: RunContext) -> Plan:
         """Return the plan for the present files, made from `thought`, the result of `think`.
 
-        Changes beyond the limits of the run are left out. Only reads files. Raises `Conflict` or
-        `StoreError`.
+        Changes beyond the limits of the run are left out. Reads files, but changes nothing. Raises `Conflict`
+        or `StoreError`.
         """
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """Save the result of `plan` that completes the run: its coverage record, or Reverie's own state.
+        """Save the result of `plan` that completes the run, such as the agent's record of the consolidation.
 
         By default does nothing, for jobs without such a result.
         """
@@ -280,9 +308,9 @@ class Job(ABC, Generic[Thought]):
         return f"{self.trigger}, {self.engine}"
 
     def require(self) -> None:
-        """Raise `ReadOnlyStore` if the stores of this job must not be written.
+        """Raise `ReadOnlyStore` if the stores (directories of notes) of this job must not be written.
 
-        Called before any lease is acquired.
+        Called before any lease is acquired. By default does nothing.
         """
 
     def ready(self) -> None:
@@ -307,7 +335,7 @@ class Job(ABC, Generic[Thought]):
         return Costs()
 
     def ops(self) -> tuple[Op, ...]:
-        """Return the commands requested so far; used for a run that ends before it has a plan."""
+        """Return the commands requested so far, for the record of a run that ends before it has a plan."""
         return ()
 
     def found(self) -> Mapping[str, Any]:
@@ -327,14 +355,14 @@ class Job(ABC, Generic[Thought]):
         """
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
-        """Save the job's own state after the run's end `end`; return the new `record` of the result.
+        """Save the job's own state after the end `end` of the run; return the value of `RunResult.record`.
 
-        If None is returned, the record stays as it is. If this raises, the error is added to the summary.
+        If None is returned, that value stays `end.record`. If this raises, the error is added to the summary.
         """
         return None
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return whether to save a record for a run that ended with `outcome` before it had one.
+        """Return whether to save a record of a run that ended with `outcome` before it had a record.
 
         A run gets its record before it changes a file, so this concerns runs that changed none. By default a
         record is saved unless the run was interrupted.
@@ -348,7 +376,8 @@ class Job(ABC, Generic[Thought]):
     def sentence(self, why: str, undone: Recovered) -> str:
         """Return the summary of a run that was stopped: `why`, and which files were not restored.
 
-        `undone`: the result of restoring the files that the run had changed.
+        `why`: the reason, as the beginning of a sentence. `undone`: the result of restoring the files that
+        the run had changed.
         """
         left = (
             (
@@ -408,7 +437,11 @@ class Run(Generic[Thought]):
         self._transaction: Transaction | None = None
 
     async def go(self) -> RunResult:
-        """Carry out the run; return its result."""
+        """Carry out the run; return its result.
+
+        An error that a person can fix becomes part of the result, and is raised only if the job's `raises` is
+        True.
+        """
         if self._job.lease == "write":
             self._record = self._new_record()
             return await self._settled(self._think_then_write)
@@ -417,7 +450,8 @@ class Run(Generic[Thought]):
     def go_at_once(self) -> RunResult:
         """Carry out a job that never awaits anything; return its result.
 
-        Needs no event loop, and also works inside a running one.
+        Needs no event loop, and also works inside a running one. Raises `RuntimeError` if the job awaits
+        something.
         """
         under_way = self.go()
         try:
@@ -479,10 +513,10 @@ class Run(Generic[Thought]):
         raise AssertionError("the last attempt returns or raises")
 
     def _again(self, conflict: Conflict, attempt: int) -> None:
-        """Prepare another attempt at planning after `conflict`, or raise it.
+        """Prepare another attempt at planning after `conflict`, or raise `conflict`.
 
         `attempt`: the number of the attempt that failed. `conflict` is raised after the last attempt, or if
-        changes of this attempt are left in the home.
+        files that this attempt changed could not be restored.
         """
         undone = self._undone
         if attempt == self._job.attempts or undone.left or undone.pending:
@@ -494,7 +528,7 @@ class Run(Generic[Thought]):
     async def _waited_for(self) -> AsyncIterator[Lease]:
         """Context manager: wait until no other run holds the home's lease, then hold it for writing.
 
-        Raises `Busy` after `LEASE_WAIT_S`.
+        Raises `Busy` after `LEASE_WAIT_S` seconds.
         """
         leases, name = self._parts.leases, self._parts.lease_name
         until, step, reported = time.monotonic() + LEASE_WAIT_S, _FIRST_STEP_S, False
@@ -562,7 +596,7 @@ class Run(Generic[Thought]):
             self._job.commit(plan, self._now)
 
         def no_op() -> None:
-            """Do nothing; used for the one of `commit` and `confirm` that this run does not need."""
+            """Do nothing, in place of `commit` or `confirm`: each run needs only one of the two."""
 
         covered = journal.coverage is not None
         transaction.apply(
@@ -637,7 +671,7 @@ class Run(Generic[Thought]):
     def _stopped(self, error: BaseException) -> RunEnd:
         """Return the end of a run that `error` stopped.
 
-        It includes changes of the run that are left in the home.
+        It names the files that the run changed and that could not be restored.
         """
         stop, undone = stop_of(error, self._job.time_limit_s), self._undone
         outcome, next_step = stop.outcome, stop.next_step
@@ -656,7 +690,7 @@ class Run(Generic[Thought]):
     def _left_to_recovery(self, error: LeaseLost) -> RunResult:
         """Return the result of a run that lost its lease.
 
-        The run's record is left unchanged: the lease's new holder finishes it.
+        The run's record is left unchanged, because the process that now holds the lease finishes it.
         """
         ops = not_applied(self._ops, "the run was interrupted")
         run_id, next_step = self._now.id, error.next_step

@@ -28,7 +28,7 @@ STOPS = (Cancelled, TimedOut, UserError)
 
 
 class StopCheck:
-    """A check for cancellation, lease and time limit.
+    """A check that raises if a run must stop: it was cancelled, lost its lease or reached its time limit.
 
     It is cheap enough to be called every few milliseconds.
     """
@@ -82,10 +82,10 @@ class StopCheck:
 
 
 class RunLimits:
-    """The checks of a run under a lease.
+    """The checks of a run under a lease: those of `limits` (a `StopCheck`), after renewing the lease.
 
-    `limits` are checked at each step, and the lease is renewed before each effect, because the heartbeat of a
-    suspended process notices too late that the lease was lost.
+    They are made before each change on disk, because the heartbeat of a suspended process notices too late
+    that the lease was lost.
     """
 
     def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
@@ -95,7 +95,7 @@ class RunLimits:
     def check(self) -> None:
         """Renew the lease, then check `limits`.
 
-        Raises `LeaseLost` if another process has the lease.
+        Raises `LeaseLost` if another process has the lease, `Cancelled` or `TimedOut` if the run must stop.
         """
         self._lease.renew()
         self.limits.check()
@@ -110,7 +110,11 @@ class RunLimits:
 
 
 class Stop(Struct, frozen=True):
-    """The reason why a run ended early, with the outcome and the sentence for its record."""
+    """The reason why a run ended early, with the outcome and the sentence for its record.
+
+    `why`: the beginning of that sentence, without a full stop. `reason`: a word for programs, such as
+    "timeout". `next_step`: what a person can do; empty if there is nothing to do.
+    """
 
     outcome: Outcome
     why: str
@@ -121,7 +125,7 @@ class Stop(Struct, frozen=True):
 
 
 def stop_of(error: BaseException, time_limit_s: float) -> Stop:
-    """Return the `Stop` for the error that ended a run.
+    """Return the `Stop` (the reason and outcome) for the error that ended a run.
 
     `time_limit_s`: the time limit of the run in seconds, for the sentence about it. Not to be called for a
     lost lease, because such a run is left to recovery.

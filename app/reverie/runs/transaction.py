@@ -59,16 +59,22 @@ def _anything(_root: ScopeRoot, _rel: str, _before: bytes | None, _after: bytes 
 
 
 class LeaseLost(Busy):
-    """Raised when another process may hold the lease.
+    """Raised when another process may hold the lease of the run.
 
-    The run restores the files that it changed, under its fence, and leaves its record to recovery.
+    The run then restores the files that it changed, while it holds its fence (the lock of the run), and
+    leaves its record to recovery.
     """
 
     reason = "lease-lost"
 
 
 class Recovered(Struct, frozen=True):
-    """The result of undoing a run, after a failure or a kill: which files were restored, and which not."""
+    """The result of undoing a run, after a failure or a kill: which files were restored, and which not.
+
+    `committed`: nothing was undone, because the run had reached its commit point. `left`: files left as they
+    are, because another program has changed them since. `pending`: files that cannot be reached now. All are
+    memory paths.
+    """
 
     committed: bool
     """Whether nothing was undone, because the run had reached its commit point."""
@@ -101,16 +107,19 @@ class Transaction:
     ) -> None:
         """Create the transaction of the run whose journal is in `run_directory`.
 
+        A root is the directory of a scope in the home.
+
         - `images`: the store of file contents; `files_of`: returns access to the files of a root.
         - `apply_usage`: changes pins and usage (before, after), as `UsageLog.apply_delta` does.
         - `attribute`: is called before each file changes (root, path, hash of the new content, None to delete
-          it), to log the author.
+          the file), to log the author.
         - `keep`: makes sure that the history holds these current versions (root, path, hash).
         - `require`: raises `ReadOnlyStore` if a root (None: the home's sidecars) must not be written.
         - `check_content`: raises if the agent would not accept a file (root, path, before, after).
         - `locked`: holds the agent's own locks of these roots, or raises `Busy`.
-        - `swapped`: is called for each file that has its new content; may raise.
-        - `overtaken`: returns the error for a file (its path as people see it) that is not as the run saw it.
+        - `swapped`: is called for each file that has got its new content; may raise.
+        - `overtaken`: returns the error for a file (its path as people see it) whose content is not as the
+          run saw it.
         """
         self._directory = run_directory
         self._home_root = home_root
@@ -143,16 +152,19 @@ class Transaction:
         commit: str = "",
         removes_protected: bool = False,
     ) -> Journal:
-        """Make images and journal durable and return the journal; nothing in the home changes.
+        """Store the journal and the contents of the files before and after; return the journal.
+
+        Nothing in the home changes.
 
         - `emptied`: directories (root, path) that the run deletes if they are empty.
         - `removed`: directories that an earlier run made (`Journal.made`), to be deleted if they are empty.
         - `usage_before`, `usage_after`: the pins and usage that the run changes; None: it changes none.
-        - `coverage`: the run's coverage record; None if it has none.
+        - `coverage`: the agent's record of the consolidation; None if the run has none.
         - `for_review`: the journal is only shown and never applied (a dry run, or a run that waits for a
-          review). `ops`: the commands for the run's record; empty if they are in the coverage record.
-        - `commit`: for a change by hand, the history's commit with the previous contents; empty if these are
-          in the images.
+          review).
+        - `ops`: the commands for the run's record; empty if they are in `coverage`.
+        - `commit`: for a change by hand, the history's commit with the previous contents; empty if the run's
+          images have them.
         - `restores`: allow hidden files to come back. A run may not create hidden files, because names such
           as `.git` or `.envrc` make other programs run commands.
         - `removes_protected`: allow the deletion of a write-protected file, because a person named it
@@ -189,7 +201,7 @@ class Transaction:
         return journal
 
     def intent(self, change: FileChange) -> FileIntent:
-        """Store the contents of a change; return the change in the form in which the journal has it."""
+        """Store the contents of a change; return the change in the form that the journal contains."""
         return FileIntent(
             key=change.root.key,
             scope=change.root.scope,
@@ -215,11 +227,14 @@ class Transaction:
     ) -> None:
         """Make the changes of `journal` in the home, all of them or none.
 
-        `commit` makes the coverage record durable, or raises without having changed anything. `confirm` is
-        for a run without a coverage record: it is called once all files are in place, and may raise if the
-        run must not count. On any error all files are restored before the error is raised, and `undone` has
-        the result of that. After `LeaseLost`, which `check` raises, files are restored too, but `undone`
-        stays None, because recovery will finish the record.
+        `commit` saves the coverage record (the agent's record of the consolidation), or raises without having
+        changed anything. `confirm` is for a run without a coverage record: it is called once all files are in
+        place, and may raise if the run must not count. `check` is called before each change.
+
+        If an error occurs before the coverage record is saved, or at any time in a run without one, all files
+        are restored before the error is raised, and `undone` has the result of that. After `LeaseLost`, which
+        `check` raises, files are restored too, but `undone` stays None, because recovery will finish the
+        record.
         """
         self.require_writable(journal)
         for each in journal.intents:
@@ -270,9 +285,9 @@ class Transaction:
     def _confirm(self, confirm: Callable[[], None]) -> None:
         """Call `confirm` (see `apply`); if it raises, remove the `applied` mark and raise the error again.
 
-        The mark shows that all files of the run were written, so recovery restores none of them. If `confirm`
-        raises, `apply` restores the files; if the process is killed meanwhile, recovery restores the others,
-        because the mark is missing.
+        The mark shows that all files of the run were written, so that recovery restores none of them. If
+        `confirm` raises, `apply` restores the files. If the process is killed meanwhile, recovery restores
+        the remaining files, because the mark is missing.
         """
         try:
             confirm()
@@ -283,9 +298,10 @@ class Transaction:
     def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
         """Restore the run's files, newest first; return which were restored and which were not.
 
-        A file that another program has changed since is left as it is. `touched`: the only files that the
-        run may have changed; None, after a kill, for all files of the journal. In the latter case a file that
-        was deleted meanwhile is restored too, which does less harm than losing it.
+        A file that another program has changed since is left as it is. `touched`: the only files that the run
+        may have changed; None, after a kill, for all files of the journal. In the latter case, a file that
+        the run was going to delete is restored even if another program deleted it, which does less harm than
+        losing it.
         """
         intents = journal.intents if touched is None else touched
         try:
@@ -317,11 +333,11 @@ class Transaction:
         return Recovered(False, tuple(restored), tuple(left), tuple(pending))
 
     def recover(self, journal: Journal | None, *, committed: Callable[[Journal], bool]) -> Recovered:
-        """Finish or undo the work of a killed process.
+        """Finish or undo the work of a killed process; return which files were restored.
 
         `journal`: the journal of the run; None if it wrote none, so that there is nothing to do. `committed`
-        returns whether the coverage sidecar has the journaled record. Raises `Busy` while the agent rewrites
-        one of the stores.
+        returns whether the agent's record of the consolidation has been saved. Raises `Busy` while the agent
+        rewrites one of the stores (directories of notes).
         """
         if journal is None or journal.for_review:
             return Recovered(False)
@@ -336,11 +352,11 @@ class Transaction:
             return self.roll_back(journal)
 
     def fenced(self) -> AbstractContextManager[None]:
-        """Context manager: hold the run's fence (`runs.fence`). Raises `Busy`."""
+        """Context manager: hold the fence (a lock) of the run; see `runs.fence`. Raises `Busy`."""
         return fenced(self._directory)
 
     def require_writable(self, journal: Journal) -> None:
-        """Raise `ReadOnlyStore` if a store that the journal changes must not be written."""
+        """Raise `ReadOnlyStore` if a directory of notes that `journal` changes must not be written."""
         for root in dict.fromkeys(self.root_of(intent) for intent in journal.intents):
             self._require_root(root)
         if journal.usage_before or journal.usage_after:
@@ -353,7 +369,7 @@ class Transaction:
         return list({intent.directory: self.root_of(intent) for intent in intents}.values())
 
     def root_of(self, intent: FileIntent) -> ScopeRoot:
-        """Return the root of an intent's file, at the present path of the home."""
+        """Return the root (directory of a scope) of the file of `intent`, at the home's present path."""
         return ScopeRoot(intent.scope, intent.key, self._home_root / intent.directory, intent.usage_prefix)
 
     def paths(self, journal: Journal) -> list[Path]:
@@ -373,7 +389,7 @@ class Transaction:
         return entry is not None and entry.kind != "file"
 
     def in_place_of(self, root: ScopeRoot, rel: str) -> Iterator[str]:
-        """Yield the paths of the files that prevent the file `rel` from being created.
+        """Yield the paths of the files that prevent the file `rel` of the root from being created.
 
         Such a file has the name of a directory above `rel`, or lies below a directory named `rel`, or is
         something other than a regular file at `rel` itself.
@@ -401,9 +417,9 @@ class Transaction:
         return sha256_of_bytes(self.current(intent))
 
     def _place_of(self, root: ScopeRoot) -> str:
-        """Return the root's directory relative to the home.
+        """Return the directory of a root as a path relative to the home, because the home may move.
 
-        It is relative because the home may move.
+        A directory outside the home is returned as an absolute path.
         """
         if root.directory.is_relative_to(self._home_root):
             return root.directory.relative_to(self._home_root).as_posix()
@@ -447,10 +463,10 @@ class Transaction:
         files.write(intent.rel, data, create_only=expected is None, mode=mode, before_replace=compare)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
-        """Delete one file by compare-and-swap; raise `Conflict` if the hash of its content is not `expected`.
+        """Delete one file; raise `Conflict` if the hash of its content is not `expected`.
 
         None for `expected` means that there is no file. The file is renamed first, then its content is
-        checked, and only then it is removed.
+        checked, and only then it is removed, so that no change by another program is lost.
         """
         if self._hash_now(intent) != expected:
             raise self._overtaken(intent.path)
@@ -491,7 +507,8 @@ class Transaction:
     def _aside(self, intent: FileIntent) -> str:
         """Return the hidden path to which the file of `intent` is renamed before it is deleted.
 
-        It is in the same directory. The path is the same when it is computed again after a crash.
+        It is in the same directory, and always the same for this run and file, so that it is found after a
+        crash.
         """
         parent, _slash, _name = intent.rel.rpartition("/")
         digest = hashlib.sha256(
@@ -500,10 +517,10 @@ class Transaction:
         return f"{parent}/.{digest[:16]}.reverie-aside" if parent else f".{digest[:16]}.reverie-aside"
 
     def _return_set_aside(self, intent: FileIntent) -> bool:
-        """Give the file of `intent` its name back if it was renamed for its deletion.
+        """Give the file of `intent` its name back if it was renamed for its deletion; return whether it was.
 
-        Returns whether it was renamed. If another file has the name by now, the content is stored among the
-        run's images instead and the renamed file is removed, so that no hidden file stays in the home.
+        If another file has the name by now, the content is stored among the run's images (contents of files)
+        instead and the renamed file is removed, so that no hidden file stays in the home.
         """
         files = self._files_of(self.root_of(intent))
         aside = self._aside(intent)
@@ -521,7 +538,7 @@ class Transaction:
     def _missing_directories(self, changes: Sequence[FileChange]) -> tuple[tuple[str, str], ...]:
         """Return the directories that these changes will create, deepest first.
 
-        Each is a pair: the existing directory in which it will be, relative to the home if it is inside, and
+        Each is a pair: the directory above it that exists already (relative to the home if it is inside), and
         its path below that. They may include a directory with the name of a file that the changes delete.
         """
         found: dict[Path, tuple[str, str]] = {}
@@ -542,9 +559,10 @@ class Transaction:
         return tuple(found[each] for each in sorted(found, key=lambda each: (-len(each.parts), each)))
 
     def _remove_empty(self, directories: Sequence[tuple[str, str]]) -> None:
-        """Remove those of `directories` that are empty: (directory of a root, path below it).
+        """Remove those of `directories` that are empty; errors are ignored.
 
-        A directory that still contains a hidden file of the agent is not empty and stays. Errors are ignored.
+        Each is a pair: an existing directory, relative to the home, and a path below it. A directory that
+        still contains a hidden file of the agent is not empty and stays.
         """
         for directory, rel in directories:
             *above, name = rel.split("/")

@@ -43,7 +43,7 @@ class LazyService(Generic[T]):
     """A service as a lazy attribute of a home: reading the attribute returns the service.
 
     `load` imports the class of the service and returns it. `make(home, class)` builds the service on first
-    use; None: it is built by `class(home.parts)`.
+    use; if `make` is None, `class(home.parts)` builds it.
     """
 
     def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
@@ -88,8 +88,8 @@ def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], t
 class HomeServices:
     """The services of one home, each about one subject.
 
-    Each function below imports and returns a class. Its decorator makes it an attribute of the home: an
-    instance of this class.
+    Each function below imports and returns the class of a service. Its decorator replaces it by an attribute
+    of the home: an instance of that class, built on first use.
     """
 
     if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class HomeServices:
 
     @service
     def activity() -> type[ActivityService]:
-        """Return the class of the service that lists decisions of background services, and current runs."""
+        """Return the class of the service that lists background decisions, and the runs in progress."""
         from reverie.services import activity as module
 
         return module.ActivityService
@@ -277,7 +277,7 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home.view, lambda: home.reviews))
     def shown() -> type[CommandViews]:
-        """Return the class of the service that reads the views that commands print about this home."""
+        """Return the class of the service that reads the data that commands print about this home."""
         from reverie.services import command_views as module
 
         return module.CommandViews

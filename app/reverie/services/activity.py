@@ -29,7 +29,7 @@ class RunningWork(Struct, frozen=True):
 
 
 class ActivityPage(Struct, frozen=True):
-    """The newest decisions, newest first, and the runs in progress."""
+    """The newest decisions of the background services, newest first, and the runs in progress."""
 
     entries: tuple[ActivityEntry, ...]
     running: tuple[RunningWork, ...]
@@ -39,7 +39,7 @@ class ActivityService:
     """The service that lists the decisions of background services, and the runs in progress, of one home.
 
     `is_for_another(pid, client)` returns True if process `pid` is carrying out a run for a client other than
-    `client`. Such a run is not marked `ours` for the client that calls.
+    `client`. To `client`, the `holder.ours` of such a run is False.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class ActivityService:
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
         """Return the runs in progress of the home itself and of the workspaces with the ids `workspaces`.
 
-        `client`: the client that calls; a run that this process carries out for another client is not marked
-        as `ours`.
+        `client`: the client that calls. If this process carries out a run for another client, the
+        `holder.ours` of that run is False.
         """
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]

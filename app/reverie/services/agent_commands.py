@@ -40,17 +40,21 @@ def actor_of_program(name: str) -> str:
 
 
 class AgentCommands:
-    """The memory commands of agents on one home. `view` reads the trees of a context."""
+    """The service that carries out memory commands of agents and other programs on one home.
+
+    `view` returns the trees of memories of a context.
+    """
 
     def __init__(self, parts: HomeContainer, view: Callable[[ScopeContext], MemoryView]) -> None:
         self._parts = parts
         self._view = view
 
     def execute(self, context: ScopeContext, program: str, request: Mapping[str, Any]) -> tuple[bool, str]:
-        """Carry out a command that another program sent; return whether it succeeded, and its text.
+        """Carry out a command of another program; return whether it succeeded, and its output or error.
 
-        `program`: the name that the program gave itself. The change is a change set of its own in the
-        history, by that program. A view counts as no use, because the program is not the agent of this home.
+        `program`: the name that the program gave itself. `request`: the name of the command, and its
+        arguments. What the command changes is recorded in the history as one change set of that program.
+        Nothing is counted as a use of a memory, because the program is not the agent of this home.
         """
         actor, changed, warnings = actor_of_program(program), list[Path](), list[str]()
         try:
@@ -93,11 +97,13 @@ def run_command(
     count_reads: bool,
     changed: Callable[[Path], None],
 ) -> dict[str, Any]:
-    """Carry out one of the six memory commands; after a rename, update the agent's index and links too.
+    """Carry out one memory command; after a rename, update the agent's index and links too.
 
-    `store`: the store of the context, which attributes changes to `actor`. `count_reads`: count a view as a
-    use. `changed` is called with each path that is written for the index. Returns the result of
-    `MemoryCommands.execute`; each text that still has the old name is mentioned in its output.
+    `store`: the store of the context, which attributes changes to `actor`. `request`: the command (`view`,
+    `create`, `str_replace`, `insert`, `delete` or `rename`) and its arguments. `count_reads`: count a `view`
+    as a use of the memory. `changed` is called with each path that is written to update the index and the
+    links. Returns the result of `MemoryCommands.execute`; its output mentions each text whose links still use
+    the old name.
     """
     plan = _rename_plan(parts, store.context, request)
     answer = MemoryCommands(store, count_reads=count_reads).execute(request)
@@ -110,8 +116,8 @@ def run_command(
 def _rename_plan(parts: HomeContainer, context: ScopeContext, request: Mapping[str, Any]) -> IndexPlan | None:
     """Return the edits in other files that renaming a memory requires, if the agent keeps an index.
 
-    They update the index and the links to the memory. None if `request` is another command, or if the agent
-    keeps no index.
+    They update the index and the links to the memory. None if `request` is another command or cannot be
+    carried out, or if no index covers the memory.
     """
     if request.get("command") != "rename":
         return None

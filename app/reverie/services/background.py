@@ -158,7 +158,7 @@ def open_writer(
 def writer_dependencies(
     parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False
 ) -> WriterDependencies:
-    """Collect the parts of this home that its memory writer needs.
+    """Return the objects that the memory writer of this home works with, such as its settings and engines.
 
     `models`: the home's service for models; None: a new one. `by_hand`: a person starts the writer and has
     chosen its model in the settings, so that a remote model needs no further consent.
@@ -187,7 +187,11 @@ def writer_dependencies(
 
 
 def debugging() -> bool:
-    """Return True if debug output is on: by the environment, or switched on by a person in the window."""
+    """Return True if debug logging is on.
+
+    It is turned on by the environment variable `REVERIE_DEBUG` or `REVERIE_LOG_LEVEL`, or by a person in the
+    window.
+    """
     return bool(asked_by(os.environ)) or is_debug()
 
 
@@ -258,7 +262,7 @@ class SessionNotesService:
         """Return the state, size and problems of a session's notes, and the reason if no update is due now.
 
         The first call reads the whole transcript (about 1 s for 100 MB), later calls only the appended part.
-        Raises `UserError`.
+        Raises `UserError` if the notes or the transcript cannot be read.
         """
         return self._service.standing(session_id)
 
@@ -283,7 +287,7 @@ class SessionNotesService:
     def follow(self, session_id: str) -> bool:
         """Update the notes of a session, because its transcript has changed, if an update is due.
 
-        Returns False if the session has no notes, else True. Raises `UserError`.
+        Returns False if the session has no notes, else True. Raises `UserError` if the home cannot be read.
         """
         if not self.keeps_notes(session_id):
             return False
@@ -453,10 +457,11 @@ class ExtractionService:
         """Run both stages of the extraction; block until both have finished, and return the result.
 
         `engine`: `auto`, `rules` or `PROVIDER:MODEL`. `project_path`: only for this directory; None: for all.
-        `progress` gets each part that has ended. `cancel`: an event that ends the run early; None: it cannot
-        be cancelled. `by_hand`: the caller has named the model, by option or in the settings, so that it
-        needs no further consent. `trigger`: the occasion, for the run's record. Raises `StoreError` (reason
-        "consent") if a destination still needs consent, and `ProviderError`.
+        `progress` is called whenever a rollout or a directory reaches the next step. `cancel`: an event that
+        ends the run early; None: it cannot be cancelled. `by_hand`: the caller has named the model, by option
+        or in the settings, so that it needs no further consent. `trigger`: the occasion, for the run's
+        record. Raises `StoreError` (reason "consent") if a person must still consent to the use of a model,
+        `ProviderError` if a model cannot be used.
         """
         one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
         for name in {one, two} - {RULES}:
@@ -501,8 +506,9 @@ def _candidate(thread: Thread) -> ExtractCandidate:
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
     """Run the extraction that is due when the background services start.
 
-    Returns None if this home has no extraction, or if extraction is switched off (which is reported in
-    Activity). Raises `UserError` if the engine cannot be used.
+    Returns None if nothing is extracted: the home has no rollouts, `cancel` is set, extraction at launch is
+    switched off, or the agent extracts memories itself. The last two reasons are reported in Activity. Raises
+    `UserError` if the engine cannot be used.
     """
     service = ExtractionService(parts)
     if not service.available or cancel.is_set():

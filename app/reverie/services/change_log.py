@@ -56,8 +56,9 @@ class LoggedFile(Struct, frozen=True):
     """One file of a change set, and whether the change set created, edited or deleted it."""
 
     path: str
-    """The path of the file in the review of the change set."""
+    """The path that the review of the change set shows."""
     place: HistoryPlace
+    """The place of the file in the history."""
     verb: Literal["create", "edit", "delete"]
 
 
@@ -68,6 +69,7 @@ class LoggedChange(Struct, frozen=True):
     parent: str | None
     """The commit before this one; None for the first commit."""
     at_ms: int
+    """The time of the commit (UTC ms)."""
     who: Who
     actor: str
     """The author as the history names it; `who` is derived from this."""
@@ -80,9 +82,9 @@ class LoggedChange(Struct, frozen=True):
     files: tuple[LoggedFile, ...]
     """The first `MOST_FILES` files of the commit."""
     count: int
-    """The number of all files of the commit."""
+    """The number of all files that the commit changed."""
     moved: tuple[tuple[str, str], ...] = ()
-    """The old and new path of each file that was moved unchanged; both paths are among the files."""
+    """The old and new path of each file that was moved unchanged; both paths are among `files`."""
     owner: str = ""
     """The name of the project or workspace with the changed files; empty if there are several."""
     added: int = 0
@@ -96,9 +98,9 @@ class LoggedChange(Struct, frozen=True):
 
     @property
     def after(self) -> State | None:
-        """The file or folder that this log is about, as it was after this change; None in the log of a home.
+        """The state, after this change, of the file or folder of this log; None in the log of a home.
 
-        If this change deleted it, this is the state before the change.
+        If this change deleted the file or folder, this is its state before the change.
         """
         if self.place is None:
             return None
@@ -364,7 +366,10 @@ class ChangeLogService:
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
-        """Return the numbers of the hunks of `change` that the file lacks now; None if it lacks them all."""
+        """Return the numbers, from 0, of the hunks of `change` that were undone since; None: all of them.
+
+        A hunk counts as undone if the file lacks it now.
+        """
         current = self._current(change.place)
         if change.before is None or change.after is None:
             return None if current == change.before else frozenset()
@@ -385,10 +390,11 @@ class ChangeLogService:
     def take_back(
         self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None
     ) -> Undo:
-        """Undo the change set `logged`, or only `parts` of it (None: all); undo everything or nothing.
+        """Undo the change set `logged`, everything or nothing; return the `Undo` that reverts this.
 
-        `target`: the file or folder whose log is shown; None: the log of the home. Returns the `Undo` that
-        reverts this. Raises `Conflict` if a file was changed on the same lines since then.
+        `parts`: undo only these files and hunks of the change set; None: all of it. `target`: the file or
+        folder whose log is shown; None: the log of the home. Raises `Conflict` if a later change touched the
+        same lines, `StoreError` if nothing is left to undo.
         """
         changes: dict[str, list[HandChange]] = {}
         pins: dict[str, bool] = {}

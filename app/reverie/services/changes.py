@@ -380,7 +380,10 @@ class ChangeSet:
         return planned
 
     def _refuse_full_scopes(self, planned: Iterable[FileChange], kind: ChangeKind) -> None:
-        """Raise `StoreError` if new files would exceed the size limit of a scope; a restore may exceed it."""
+        """Raise `StoreError` if new files would exceed the largest number of files of a scope.
+
+        A restore may exceed it.
+        """
         if kind == "restore":
             return
         more: dict[str, int] = {}
@@ -448,16 +451,16 @@ class ChangeSet:
 
         `commit`: the commit of the history with the present content of the files. `usage`: the entries with
         pins and use counts before and after the change; empty if it changes none. `emptied`: the folders
-        (root, path) to remove if they are empty afterwards. `removed`: the same for an undo, whose folders
-        (directory of the root, path) were created by the change that is undone. `warnings` gets the problems
-        that do not prevent the change. `even_without_usage`: if pins and use counts cannot be updated, add a
-        warning instead of failing.
+        (root, path) to remove if they are empty afterwards. `removed`: for an undo, the folders (directory of
+        the root, path) that the undone change created; they are removed if they are empty afterwards.
+        `warnings` gets the problems that do not prevent the change. `even_without_usage`: if pins and use
+        counts cannot be updated, add a warning instead of failing.
         """
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
 
         def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
-            """Change the pins and use counts from `before` to `after`; nothing if `follow` changed none."""
+            """Change pins and use counts from `before` to `after`; do nothing if they are unchanged."""
             if followed:
                 log.apply_delta(before, after)
 

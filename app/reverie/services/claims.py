@@ -63,13 +63,13 @@ class _Project:
 
     @property
     def is_silent(self) -> bool:
-        """True if the process did not respond within the last `AGAIN_S` seconds; it gets no request now."""
+        """True for `AGAIN_S` seconds after the process did not respond; meanwhile it gets no request."""
         return time.monotonic() < self._not_before
 
     def look(self, check: Callable[[], None] = no_check) -> str:
         """Read the present state of the repository; return the reason if it cannot be read.
 
-        The reason is a sentence; it is empty on success. `check` may raise to stop.
+        The reason is a sentence; it is empty on success. `check` is called repeatedly and may raise to stop.
         """
         if self.is_silent:
             return self._problem
@@ -85,8 +85,8 @@ class _Project:
     ) -> ClaimReport:
         """Check the statements about the project in these notes against its repository; return the report.
 
-        The repository is as last read by `look`. `check` may raise to stop. `stale_only`: report only the
-        statements that are no longer true.
+        The repository is as last read by `look`. `check` is called repeatedly and may raise to stop.
+        `stale_only`: report only the statements that are no longer true.
         """
         try:
             return self._claims.check(notes, check=check, stale_only=stale_only)
@@ -123,8 +123,8 @@ class ClaimService:
 
         `view` returns the names of the memories of a context; `timeline` returns the service that reads their
         history; `apply` makes several changes as one; `written` returns the JSON file with the times at which
-        the lines of stale claims were written. `silent_s`: the seconds without a sign of life after which the
-        process that reads a repository is killed.
+        the lines of stale claims were written. `silent_s`: the time in seconds after which the process that
+        reads a repository is killed if it does not respond.
         """
         self._view = view
         self._timeline = timeline
@@ -146,16 +146,16 @@ class ClaimService:
     ) -> ClaimReport:
         """Check the statements about the project (claims) in the memories of a context; return the report.
 
-        `paths`: check only these memories; empty: all. `check` may raise to stop. The report is empty if the
-        context has no project.
+        `paths`: check only these memories; empty: all. `check` is called repeatedly and may raise to stop.
+        The report is empty if the context has no project.
         """
         return self._checked(context, paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
         """Return a report of the statements in a context's memories that are no longer true of its project.
 
-        If the project has no repository, the report has no claims, and no memory is read. `check` may raise
-        to stop.
+        If the project has no repository, the report has no claims, and no memory is read. `check` is called
+        repeatedly and may raise to stop.
         """
         report = self._checked(context, (), check, stale_only=True)
         return replace(report, claims=report.stale)

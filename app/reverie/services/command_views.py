@@ -40,6 +40,7 @@ class ShownStatus(Struct, frozen=True):
     """The state of the consolidations of a context, for a command to print."""
 
     status: Status
+    """The last consolidation of each scope."""
     agent: tuple[StatusLine, ...]
     """The lines of the agent's own status about its consolidations."""
     without: tuple[Scope, ...]
@@ -55,22 +56,20 @@ class ShownRuns(Struct, frozen=True):
 
 
 class ShownChanges(Struct, frozen=True):
-    """The files that a run changed, or would have changed, for a command to print.
-
-    `taken_back`: the files and hunks of the run that were undone.
-    """
+    """The files that a run changed, or would have changed, for a command to print."""
 
     files: tuple[ChangedFile, ...]
     taken_back: Parts
+    """The files and hunks of the run that were undone."""
     card: ReportCard | None
-    """The report card, which says which facts the run lost or changed; None while the run is in progress."""
+    """The report card: which facts the run lost or changed; None while the run is in progress."""
 
 
 class CommandViews:
-    """The service that reads the views of one home that commands print.
+    """The service that reads the data about one home that commands print.
 
     `view` returns the trees of the three scopes of a context. `reviews` returns the service that shows the
-    changes of runs. Reading a view changes nothing in the home, and marks nothing as seen.
+    changes of runs. Reading changes nothing in the home, and marks nothing as seen.
 
     Threading: blocks on disk; any thread. Failure: `UserError`.
     """
@@ -107,7 +106,7 @@ class CommandViews:
         return ShownRuns(self._parts.runs.all(limit=limit), self._parts.runs.problems)
 
     def changes(self, run_id: str) -> ShownChanges:
-        """Return the files that a run changed, the parts of it that were undone, and its report card."""
+        """Return the files that a run changed, the files and hunks that were undone, and its report card."""
         reviews = self._reviews()
         files, card = reviews.changes(run_id), reviews.card(run_id)
         return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)

@@ -43,7 +43,7 @@ class RunsByHand:
     """The runs that a person starts by a command in one home.
 
     `engine` is always `auto`, `rules` or `PROVIDER:MODEL`. The overwritten writes that the methods return
-    (`Lost`) are one sentence for each write that another program has since overwritten.
+    (`Lost`) have one sentence for each write of the run that another program has overwritten since.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -137,7 +137,8 @@ class RunsByHand:
     ) -> tuple[ExtractResult, Lost]:
         """Extract memories from new conversations; return the result and the overwritten writes.
 
-        `project_path`: only for this directory; None: for all. `progress` gets each part that has ended.
+        `project_path`: only for this directory; None: for all. `progress` is called whenever a conversation
+        or a directory reaches the next step.
         """
         service = ExtractionService(self._parts)
         result = service.run(

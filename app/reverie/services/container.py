@@ -73,7 +73,10 @@ class HomeKey(Struct, frozen=True):
 
 
 class HomeContainer:
-    """The parts of one home; each is built when it is first used, and then shared."""
+    """The objects that work on one home, such as its history and the records of its runs.
+
+    Each is built when it is first used, and then shared.
+    """
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class HomeContainer:
             [HomeContainer, ScopeContext, int], Mapping[str, LoadState]
         ] = lambda _parts, _context, _at: {},
     ) -> None:
-        """Wire the parts of a home; none of them is built yet.
+        """Store the arguments; the objects of the home are built from them later, on first use.
 
         `key`: the home and its id. `settings` returns the current settings. `find_stale(parts, context,
         check)` returns the statements in the memories of a context that are no longer true; consolidations
@@ -118,7 +121,7 @@ class HomeContainer:
         return self._settings()
 
     def forget_settings(self) -> None:
-        """Drop the cached settings and the parts that depend on them.
+        """Drop the cached settings, and `dreams`, which is built from them.
 
         Both are rebuilt on next use.
         """
@@ -433,7 +436,7 @@ class HomeContainer:
 
 
 def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDirectory:
-    """Return access to the files on disk below a root.
+    """Return the object that reads and writes the files below a root.
 
     `even_protected`: write-protected files are written, too (see `files.atomic`).
     """
@@ -496,7 +499,11 @@ class Contexts:
                 self._names[parts.home.scope_root(context, Scope.PROJECT).key] = project.name
 
     def owner(self, key: str) -> str:
-        """Return the name of the project or workspace that a root belongs to, or `key` if that is unknown."""
+        """Return the name of the project or workspace that a root belongs to; empty for the global root.
+
+        `key`: the key of the root (`ScopeRoot.key`). If the name is unknown, the part of the key after the
+        first `/` is returned.
+        """
         return "" if key == Scope.GLOBAL else self._names.get(key, key.partition("/")[2] or key)
 
     def of(self, keys: Iterable[str]) -> ScopeContext | None:
@@ -540,7 +547,7 @@ class Contexts:
 
     @cached_property
     def _lost(self) -> dict[str, ScopeContext]:
-        """A context for the key of each root that belongs to a project or workspace that is not listed."""
+        """A context for each root whose project or workspace is not listed, by the key of the root."""
         orphans = self._parts.home.orphans
         return {
             store.root.key: store.context

@@ -21,12 +21,17 @@ def month_start(now: int) -> int:
 
 
 class PaidRun(Struct, frozen=True):
-    """The cost of a run that used a model, and the context of that run."""
+    """The cost of a run that used a model, and the context of that run.
+
+    `workspace_id` and `project_path` are None if the run was not about one.
+    """
 
     started_at: int
+    """The start of the run (UTC ms)."""
     workspace_id: str | None
     project_path: str | None
     tokens: int
+    """The number of input and output tokens."""
     cost_usd: float | None
     """The cost in US dollars; None if the price is not known."""
 

@@ -64,7 +64,7 @@ _MOST = 5_000
 
 
 class DraftHome(Protocol):
-    """The parts of an open home that are needed to store drafts, the unsaved texts of the editor."""
+    """The attributes of an open home that are needed to store drafts, the unsaved texts of the editor."""
 
     @property
     def home(self) -> Home: ...

@@ -263,9 +263,10 @@ class UserEdits:
             RecordEdits(self._parts).change(step, warnings)
 
     def _reapply(self, step: RunReverted) -> None:
-        """Make the changes of a run again by undoing `step`, the undo of that run.
+        """Undo the run that `step` names.
 
-        Raises `Conflict`, which names the files that changed since.
+        If that run is itself the undo of another run, this makes the changes of the other run again. Raises
+        `Conflict`, which names the files that changed since.
         """
         result = self._parts.reverter.revert(step.run_id)
         if result.conflicts:

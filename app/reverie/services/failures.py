@@ -159,23 +159,21 @@ def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class FailuresView:
-    """The lessons, anti-patterns and crashes of one home, read at one time.
-
-    `on`: whether Reverie's own environment switches failure memory on; `recorded`: whether the settings in
-    the agent's directory let failures be recorded; `source`: the Claude Code transcript that these settings
-    name; `problems`: sentences about files that cannot be read.
-    """
+    """The lessons, anti-patterns and crashes of one home, read at one time."""
 
     lessons: tuple[LessonView, ...]
     anti_patterns: tuple[AntiPattern, ...]
     crashes: tuple[CrashGroup, ...]
     on: bool
+    """Whether Reverie's own environment switches failure memory on."""
     recorded: bool
+    """Whether the settings in the agent's directory let failures be recorded."""
     source: TranscriptSource | None
+    """The Claude Code transcript that these settings name; None if they name none."""
     problems: tuple[str, ...]
+    """Sentences about files that cannot be read."""
     difference: str = ""
-    """A sentence about how `block` differs from the block that loki-mode would inject; empty if it does
-    not."""
+    """How `block` differs from the block that loki-mode would inject, as a sentence; empty if it does not."""
 
     @property
     def injected(self) -> tuple[Lesson, ...]:
@@ -308,7 +306,7 @@ def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> Fi
 
 
 def spelled(document: Any, like: bytes) -> bytes:
-    """Return a document as the bytes to write, formatted as the agent does.
+    """Return a JSON document as the bytes to write, formatted as the agent does.
 
     Escapes and the final line break are as in `like`, the file's present content.
     """
@@ -318,7 +316,7 @@ def spelled(document: Any, like: bytes) -> bytes:
 
 
 def parsed(data: bytes, rel: str) -> Any:
-    """Parse the document in a file.
+    """Parse `data`, the JSON content of the file at the path `rel`.
 
     Raises `StoreError` if it cannot be parsed without loss, so that the file must not be rewritten.
     """
@@ -336,7 +334,7 @@ def parsed(data: bytes, rel: str) -> Any:
 def made_in(change: FieldChange, document: Any) -> Any:
     """Return `document`, the parsed content of a record, with `change` applied.
 
-    The document must be read right before, so that changes by others are preserved. Unknown keys and their
+    Read the document right before the call, so that changes by others are preserved. Unknown keys and their
     order are kept. Raises `Conflict` if the document does not have the value that `change` expects.
     """
     changed = copy.deepcopy(document)

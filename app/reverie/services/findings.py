@@ -110,12 +110,13 @@ class Suggestion(Struct, frozen=True):
     """A change that would resolve a finding, and that a person can apply."""
 
     action: Action
+    """The kind of change."""
     why: Phrase
     """The reason, as a sentence."""
     diff: str
-    """All changes as a unified diff, including those of the agent's index; secrets are redacted."""
+    """The changes of all files, including the agent's index, as a unified diff with secrets redacted."""
     tokens: int = 0
-    """The number of tokens that a session would load less at its start."""
+    """How many tokens less a session would load at its start."""
 
 
 class MemoryFinding(Struct, frozen=True):
@@ -131,9 +132,9 @@ class MemoryFinding(Struct, frozen=True):
     score: float
     """The probability that the finding is worth reviewing, 0 to 1."""
     why: str = ""
-    """The model's explanation, if a model noticed it."""
+    """The model's explanation; empty if no model noticed the finding."""
     matter: str = ""
-    """The id of the matter, the group of findings that a person decides together.
+    """The id of the matter, which is the group of findings that a person decides together.
 
     It is the `id` of the most useful finding that shares a line with this one, or the finding's own `id`.
     """
@@ -143,7 +144,7 @@ class MemoryFinding(Struct, frozen=True):
     state: str = ""
     """A hash of the memories from which the finding was made, and of its suggestion.
 
-    Empty if the finding is not about memories of a home.
+    It changes whenever one of them does. Empty if the finding is not about memories of a home.
     """
 
     @property
@@ -157,13 +158,13 @@ class MemoryFinding(Struct, frozen=True):
 
 
 class ChangedMemory(Struct, frozen=True):
-    """One file that a decision changed, or would change."""
+    """One file that a decision about a finding changed, or would change."""
 
     path: str
-    """The path of the memory, as in `memory_path`."""
+    """The memory path of the file."""
     command: Literal["create", "delete", "str_replace"]
     diff: str
-    """The change as a unified diff; secrets are redacted."""
+    """The change as a unified diff with secrets redacted."""
 
 
 class _Found(Struct, frozen=True):
@@ -173,18 +174,18 @@ class _Found(Struct, frozen=True):
     proposal: Proposal | None = None
     """The suggested change; None if there is none."""
     choices: tuple[Proposal | None, Proposal | None] = (None, None)
-    """The changes to make if the first, or the second, of two memories is right; None if impossible."""
+    """The changes to make if the first, or the second, of two memories is right; None: no such change."""
 
 
 class FindingReport(Struct, frozen=True):
     """The findings to review, most useful first.
 
-    Findings that a person decides together (a matter) are adjacent. `notes`: the number of memories that were
-    read.
+    Findings that a person decides together (a matter) are adjacent.
     """
 
     findings: tuple[MemoryFinding, ...] = ()
     notes: int = 0
+    """The number of memories that were read."""
     dismissed: int = 0
     """The number of matters that a person has dismissed; they are not in `findings`."""
     limits: tuple[str, ...] = ()
@@ -210,7 +211,7 @@ def findings_of(
 
     `stale`: the statements in the notes that the repository disproves; `noticed`: the pairs of statements
     that models noticed. Findings that a person decides together are adjacent. `caps`: the limits of the agent
-    that reads the memories. `check` may raise to stop.
+    that reads the memories. `check` is called repeatedly and may raise to stop.
     """
     return [each.finding for each in _found_in(notes, stale, noticed, caps, check)]
 
@@ -408,7 +409,7 @@ class FindingService(Dismissals):
     def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
         """Find the problems to review in the memories and loaded instruction files of `context`.
 
-        `check` may raise to stop.
+        `check` is called repeatedly and may raise to stop.
         """
         with self._lock:
             overlay, notes, found, limits = self._look(context, check)
@@ -422,10 +423,10 @@ class FindingService(Dismissals):
     def _look(
         self, context: ScopeContext, check: Callable[[], None]
     ) -> tuple[ProposalOverlay | None, list[RelatedNote], list[_Found], tuple[str, ...]]:
-        """Return a copy of the memories to try proposals on, the notes, the findings, and limits.
+        """Return a copy of the memories for trying changes, the notes, the findings, and the limits.
 
         The copy is None if no run may change the memories. The limits are sentences about data that was not
-        examined.
+        examined. `check` is called repeatedly and may raise to stop.
         """
         parts, overlay = self._parts, None
         try:
@@ -442,16 +443,17 @@ class FindingService(Dismissals):
     def changes(
         self, context: ScopeContext, finding_id: str, take: Take, state: str
     ) -> tuple[ChangedMemory, ...]:
-        """Return the changes that `decide` would make; raises as `decide` does."""
+        """Return the changes that `decide` would make with the same arguments; raises as `decide` does."""
         _proposal, changes = self._decision(context, finding_id, take, state)
         return tuple(ChangedMemory(each.path, each.command, _diff([each])) for each in changes)
 
     def decide(self, context: ScopeContext, finding_id: str, take: Take, state: str) -> Undo:
         """Carry out a decision about a finding as a run; return the `Undo`, which reverts the run.
 
-        `state`: the `state` of the finding as the person saw it. Raises `StoreError` if there is no such
-        finding any more or it cannot be decided in this way, `Conflict` if the memories have changed since,
-        `Busy` while another run is at work.
+        `take`: the decision: make the suggested change, or: the first (`left`) or second (`right`) memory is
+        right. `state`: the `state` of the finding as the person saw it. Raises `StoreError` if there is no
+        such finding any more or it cannot be decided in this way, `Conflict` if the memories have changed
+        since, `Busy` while another run is at work.
         """
         proposal, changes = self._decision(context, finding_id, take, state)
         result = self._parts.dreams.decide(context, proposal, changes)
@@ -463,7 +465,10 @@ class FindingService(Dismissals):
     def _decision(
         self, context: ScopeContext, finding_id: str, take: Take, state: str
     ) -> tuple[Proposal, Sequence[FileChange]]:
-        """Return the change to make for a decision, and all files that it changes."""
+        """Return the change to make for a decision, and all files that it changes.
+
+        The arguments are those of `decide`. Raises `StoreError` and `Conflict` as `decide` does.
+        """
         overlay, notes, found, _limits = self._look(context, no_check)
         known = next((each for each in found if each.finding.id == finding_id), None)
         if known is None:

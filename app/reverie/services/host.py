@@ -117,28 +117,26 @@ _ENDS = ("turn-end", "aborted", "error")
 
 
 class HostServices(Struct, frozen=True):
-    """The functions that a host calls when something has happened in a home; the text is a workspace id.
+    """The functions that a host calls; a host is the process that runs the background services of a home.
 
-    All of them block; a `UserError` is reported in Activity.
+    An argument of type `str` is the id of a workspace. All of them block; a `UserError` is reported in
+    Activity.
     """
 
     open_tail: Callable[[str], Tail | None]
-    """A function that opens the transcript of a workspace at the stored position; None if there is none."""
+    """Opens the transcript of a workspace at the stored position; returns None if it has no transcript."""
     keep_tail: Callable[[str, Tail], None]
-    """A function that stores the position up to which the transcript of a workspace was handled."""
+    """Stores the position up to which the transcript of a workspace was handled."""
     turn_ended: Callable[[str, TailEvent], object]
-    """A function that handles the end of a turn in a workspace."""
+    """Handles the end of a turn in a workspace."""
     launched: Callable[[], object]
-    """A function that starts the runs that are due when the services start."""
+    """Starts the runs that are due when the services start."""
     compacted: Callable[[str], object]
-    """A function that handles a compaction: the agent replaced a conversation by a summary."""
+    """Handles a compaction: the agent replaced a conversation by a summary."""
     archived: Callable[[str], object]
-    """A function that handles that a person archived a workspace."""
+    """Handles that a workspace was archived."""
     follow: Callable[[str], bool] = lambda _workspace_id: False
-    """A function that handles a changed transcript.
-
-    It returns False if the transcript must also be read turn by turn.
-    """
+    """Handles a changed transcript; returns False if the transcript must also be read turn by turn."""
 
 
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
@@ -297,7 +295,7 @@ class HostSession:
     def _take(self) -> str | None:
         """Wait for a queued workspace that no worker handles yet, and return its id; None after `stop`.
 
-        The id can be `_LIST` in place of a workspace.
+        `_LIST` instead of an id requests that the transcripts be listed again.
         """
         with self._wake:
             while not self._cancel.is_set():

@@ -60,9 +60,9 @@ class LintService:
 
         `dirty`: paths that a watcher saw change; they are read again even if their size and time are the
         same. `slice_s`: the time in seconds after which no further unknown file is read, so that the result
-        may be incomplete. `check` may raise to stop; the findings so far are kept. `wait`: called if many
-        files are unknown; it waits a while for the catalogue to be updated and returns False if it is not
-        updated yet.
+        may be incomplete. `check` is called repeatedly and may raise to stop; the findings so far are kept.
+        `wait`: called if many files are unknown; it waits a while for the catalogue to be updated and returns
+        False if it is not updated yet.
         """
         listings = [
             (listing.root, listing)

@@ -97,7 +97,7 @@ class IndexService:
     ) -> IndexCheck | None:
         """Check the index at the memory path `path`; return None if the file is not an index.
 
-        `check` may raise to stop.
+        `check` is called repeatedly and may raise to stop.
         """
         store = self._parts.store(context, actor="user")
         parsed, root, _files = store.resolve(lenient_path(path))
@@ -138,7 +138,7 @@ class IndexService:
                 "The index was not changed.", cause=str(error), next_step="Edit the text of the index."
             ) from error
         change = HandChange(look.path, texts[-1].encode(), look.sha256)
-        # Step by step, so that no line that goes is shown as changed into the next one.
+        # Compare after each fix, so that a removed line is not shown as changed into the line after it.
         lines = [each for pair in pairwise(texts) for each in _changed_lines(look.path, *pair)]
         return IndexPlan(
             {}, (change,), {}, (), tuple(sorted(lines, key=lambda each: (not each.before, each.line)))

@@ -24,7 +24,11 @@ from reverie.values import Struct
 
 
 class FileToMerge(Struct, frozen=True):
-    """One note that is merged with others, as it was when it was read."""
+    """One note that is merged with others, as it was when it was read.
+
+    `root_key`: the key of its root (`ScopeRoot.key`); `rel`: its path below the root; `sha256`: the hash of
+    its content; `size`: in bytes.
+    """
 
     root_key: str
     rel: str

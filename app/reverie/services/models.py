@@ -329,7 +329,7 @@ class Models(ModelServices):
                 self.provider(model)
                 self.require_consent(model)
             except UserError as error:
-                # For a missing consent the cause has the reason; the title is only that nothing was sent.
+                # If consent is missing, the title only says that nothing was sent; the cause has the reason.
                 why = error.cause if error.reason == "consent" else error.title
                 obstacle = obstacle or phrase("{model} cannot be used: {why}", model=model, why=why)
                 continue

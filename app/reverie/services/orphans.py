@@ -124,6 +124,7 @@ class _Target(Struct, frozen=True):
     context: ScopeContext
     scope: Scope
     files: RootedDirectory
+    """Access to the files of the target."""
     taken: Mapping[str, str]
     """The paths that exist in the target or that this merge adds, with `file` or `directory` for each."""
 
@@ -142,7 +143,7 @@ class OrphanService:
         """List the orphaned stores that contain something, and the stores of further checkouts.
 
         The latter belong to a repository of which another checkout has a store too, so that both can be
-        merged. `check` may raise to stop.
+        merged. `check` is called repeatedly and may raise to stop.
         """
         try:
             return self._survey(check)

@@ -112,9 +112,9 @@ class HomeProjects:
     def listed(self, known: Mapping[str, Identity], check: Callable[[], None]) -> tuple[LiveProject, ...]:
         """Return the projects that the home lists, with their repositories, and store these repositories.
 
-        `known`: the repositories seen earlier, by project path (`log.load()`). `check` may raise to stop. A
-        project that does not exist now, or whose repository does not respond, gets its repository from
-        `known`.
+        `known`: the repositories seen earlier, by project path (`log.load()`). `check` is called repeatedly
+        and may raise to stop. A project that does not exist now, or whose repository does not respond, gets
+        its repository from `known`.
         """
         projects = []
         listed = [project for project in self._parts.home.contents().projects if self._has_scope(project)]
@@ -135,8 +135,8 @@ class HomeProjects:
     def lost(self, known: Mapping[str, Identity]) -> Iterator[LostStore]:
         """Yield the orphaned stores of the home: directories of notes that no listed project uses.
 
-        If the home does not name the former project of a store, its path is taken from `known` (repositories
-        seen earlier, by project path): it is the one for which the agent would use the same directory.
+        `known`: the repositories seen earlier, by project path. If the home does not name the former project
+        of a store, the former path is the one in `known` for which the agent would use the same directory.
         """
         home = self._parts.home
         stores = () if home.orphans is None else home.orphans.lost_stores()
@@ -155,8 +155,8 @@ class HomeProjects:
         """Return the identity of the repository that an orphaned store belonged to; None if it is unknown.
 
         It is combined from the repositories that are at the possible paths of the project now, and those that
-        Reverie saw there earlier (`known`, by path). `look`: if False, no repository is opened. `check` may
-        raise to stop.
+        Reverie saw there earlier (`known`, by path). `look`: if False, no repository is opened. `check` is
+        called repeatedly and may raise to stop.
         """
         checkouts = store.checkouts[:_MOST_CHECKOUTS] if look else ()
         found: list[Identity] = []
@@ -198,7 +198,7 @@ def _belongs(entry: DirectoryEntry, flat: bool) -> bool:
 
 
 class ProjectStore(Struct, frozen=True):
-    """One store of notes of a project."""
+    """One store (directory of notes) of a project, in one home."""
 
     home: Path
     """The root directory of the home to which the store belongs."""
@@ -207,20 +207,20 @@ class ProjectStore(Struct, frozen=True):
     store: Path
     """The directory of the notes; it need not exist."""
     checkout: str
-    """The path of the project to which the store belongs; empty if unknown. It need not exist."""
+    """The directory of the project to which the store belongs; empty if unknown. It need not exist."""
     worktree: bool
-    """Whether the checkout is a linked worktree."""
+    """Whether the checkout is a linked git worktree."""
     notes: int
     """The number of files in the store."""
     current: bool
-    """Whether `checkout` exists and the agent loads the notes of the store there today."""
+    """Whether the checkout exists and the agent loads the notes of the store there today."""
 
 
 class ProjectAsk(Struct, frozen=True):
     """A question to a person: whether a project is the same as another one."""
 
     other: str
-    """The slug of the other project."""
+    """The slug (short unique name) of the other project."""
     reason: str
     """The reason for the question: "fork", "rewritten" or "unsure" (`claims.same_project.Verdict`)."""
     checkouts: tuple[str, str]
@@ -243,7 +243,7 @@ class ProjectRow(Struct, frozen=True):
     asks: tuple[ProjectAsk, ...]
     """The questions whether this project is the same as another one."""
     keys: Mapping[str, str]
-    """The key under which the slug and a person's answers are stored, by the path of each directory."""
+    """The path of each directory -> the key under which the slug and a person's answers are stored."""
 
 
 class _KnownProject(Struct, frozen=True):
@@ -256,7 +256,10 @@ class _KnownProject(Struct, frozen=True):
 
 
 class ProjectRegistry:
-    """The file of a profile with the slugs and names of projects, and a person's answers about them."""
+    """The file with the slugs (short unique names) and names of projects, and a person's answers about them.
+
+    Each profile (directory of Reverie's own files) has one such file.
+    """
 
     def __init__(self, profile: Profile, clock: Clock) -> None:
         self._sidecar = Sidecar(profile.data / "projects.json", lock_dir=profile.locks, clock=clock)
@@ -349,11 +352,13 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 
 class _FoundStore(Struct, frozen=True):
-    """A store and the directory by which it is assigned to a project."""
+    """A store (directory of notes), and what assigns it to a project."""
 
     place: ProjectPlace
+    """The directory of the project, with its repository."""
     store: ProjectStore
     name: str
+    """A name for the project."""
 
 
 def survey_projects(
@@ -362,7 +367,7 @@ def survey_projects(
     """Return the projects of these homes with all their stores; those with the most notes come first.
 
     A project without any notes is listed only while its directory exists. New slugs are stored in `registry`.
-    `check` may raise to stop.
+    `check` is called repeatedly and may raise to stop.
     """
     repositories = RepositoryIdentities()
     names = registry.names()
@@ -425,9 +430,9 @@ def _found(
     """Return a store of notes, and the project directory by which it is assigned to a project.
 
     `parts`: the home of the store; `directory`: the directory of the notes; `path`: the path of the project
-    directory, empty if unknown. `identity`: the identity of its repository, None if it has none; `name`: a
-    name for the project. `notes`: the number of notes; `names`: the names that a person
-    gave to projects, by path.
+    directory, empty if unknown. `identity`: the identity of its repository, None if it has none; `notes`: the
+    number of notes; `name`: a name for the project; `names`: the names that a person gave to projects, by
+    path.
     """
     place = real_path(path) if path else str(directory)
     worktree = identity is not None and identity.worktree

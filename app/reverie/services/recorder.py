@@ -124,7 +124,7 @@ class HistoryRecorder:
             self._workbench.start_history()
             self._caught_up = True
             if changes is not None:
-                # The history has these changes already; this is for pins, use and saves.
+                # The history has these changes already; only pins, use counts and saves are still checked.
                 changes = replace(changes, rescan=False)
         if changes is not None:
             lost = self._workbench.lost_saves(changes)

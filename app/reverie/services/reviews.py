@@ -39,7 +39,7 @@ _Line = tuple[Literal[" ", "-", "+"], str]
 
 
 class ReviewService:
-    """The service that shows the changes of a run for review, and applies the parts that a person chose."""
+    """The service that shows the changes of a run for review, and applies those that a person chose."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -89,10 +89,12 @@ class ReviewService:
     def named_parts(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[Parts, tuple[str, ...]]:
-        """Return the parts of a run with the files `paths` and the hunks with the numbers `hunks`.
+        """Return the files `paths` of a run, or hunks of them, and what can only be undone with them.
 
-        The second value is the paths of further files that can only be undone together with these. See
-        `jobs.consolidate.review.named_parts`.
+        `hunks`: the numbers, from 1, of hunks of one file; empty: the whole files. The second value is the
+        paths of the files that were added. If the run cannot be undone at all, `paths` are returned
+        unchecked. Raises `StoreError` for files or hunks that the run does not have or that were undone
+        before. See `jobs.consolidate.review.named_parts`.
         """
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
@@ -114,7 +116,10 @@ class ReviewService:
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Apply the chosen parts of a run; block until that is finished, and return the result."""
+        """Apply the changes of a run that `selection` accepts; block until the end, and return the result.
+
+        `progress` gets each step; setting `cancel` ends the run.
+        """
 
         service, parts = ApplyService(self._parts.dream_dependencies), self._parts
         context = context_of(parts.dream_dependencies, parts.runs.load(run_id))
@@ -201,7 +206,7 @@ def _refused(op: Mapping[str, Any]) -> str:
 
 
 def _notes(record: RunRecord) -> dict[str, str]:
-    """Return the last command on each path in the run's record, with the command's note if there is one."""
+    """Return, for each path in the run's record, the last command on it and the command's note, if any."""
     notes: dict[str, str] = {}
     for op in record.ops:
         verb = f"{op['command']} {op.get('newPath', '')}".strip()

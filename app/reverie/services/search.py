@@ -129,17 +129,17 @@ def _within(limits: SearchLimits, count: int) -> SearchLimits:
 
 
 class _Shelf(Struct, dict=True):
-    """An open home that can be searched, and the state of its index.
-
-    `stale`: all of its files must be read; `dirty`: the changed paths that the next update reads; `trouble`:
-    the reason why the last update failed, empty if it did not.
-    """
+    """An open home that can be searched, and the state of its index."""
 
     parts: HomeContainer
     label: str
+    """The name of the home."""
     stale: bool = True
+    """Whether all files of the home must be read."""
     dirty: set[Path] = field(default_factory=set)
+    """The changed paths that the next update reads."""
     trouble: str = ""
+    """The reason why the last update failed; empty if it did not."""
     places: Mapping[str, IndexedPlace] | None = None
     """The result of `places_of` for the home; None if it must be called again."""
     place_changes: int = 0

@@ -108,20 +108,18 @@ class BlameView(Struct, frozen=True):
 
 
 class RestoredFile(Struct, frozen=True):
-    """One file that a restore writes or deletes.
-
-    `blob`: the id of the content to restore, None to delete the file; `expected_sha256`: the hash of the file
-    on disk now, None if there is no file.
-    """
+    """One file that a restore writes or deletes."""
 
     path: str
     verb: Verb
     blob: str | None
+    """The id of the content to restore; None to delete the file."""
     expected_sha256: str | None
+    """The hash of the file on disk now; None if there is no file."""
     mode: int | None = None
     """The permission bits to restore; None to leave them."""
     pinned: bool = False
-    """Whether the restored file is pinned afterwards."""
+    """Whether the restore pins the file; if False, it changes no pin."""
 
 
 class RestorePlan(Struct, frozen=True):
@@ -142,19 +140,21 @@ class RestorePlan(Struct, frozen=True):
 
 
 class OnDisk(Struct, frozen=True):
-    """One file as it is on disk now, with the git id and the hash of its content."""
+    """One file as it is on disk now."""
 
     inner: str
-    """The path of the file below the place."""
+    """The path of the file below the file or folder that was searched."""
     blob: str
-    """The id of the file's content, computed as in the history."""
+    """The git id of the file's content, computed as in the history."""
     sha256: str | None
+    """The hash of the file's content."""
 
 
 def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
-    """Yield every file on disk at a place and below it; `check` is called before each and may raise to stop.
+    """Yield every file on disk at a place and below it.
 
-    A folder that cannot be read completely is an error, because missing files would look deleted.
+    `place`: a file or folder in `root`. `check` is called before each file and may raise to stop. Raises
+    `UserError` if the folder cannot be read completely, because missing files would look deleted.
     """
     files = rooted_files(root)
     entry = files.entry(place.rel)
@@ -209,7 +209,8 @@ class TimelineService:
         """Return the target that stands for a path in the methods that show its history.
 
         `path`: a memory, folder or scope, existing or deleted, or a companion of the context. Raises
-        `ScopeUnavailable`, `StoreError`.
+        `ScopeUnavailable` if the context does not have the scope, `StoreError` if the path is not one of
+        these.
         """
         if not path.startswith(f"{ROOT}/"):
             return self._companion(context, path)
@@ -244,7 +245,7 @@ class TimelineService:
     def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
         """Return the files of a state: the path below its place, and the id of the content.
 
-        The path is "" if the place is itself a file. `check` may raise to stop.
+        The path is "" if the place is itself a file. `check` is called repeatedly and may raise to stop.
         """
         if state.commit is None:
             return {}
@@ -289,7 +290,7 @@ class TimelineService:
     ) -> BlameView:
         """Return the author of each line of the file `target` in the state `at`, or now if `at` is None.
 
-        Empty if the file is not text. `check` may raise to stop.
+        Empty if the file is not text. `check` is called repeatedly and may raise to stop.
         """
         content = self.read(at or self.on_disk(target.place))
         if content is None or is_binary(content) or len(content) > COMPARED_BYTES:
@@ -332,10 +333,11 @@ class TimelineService:
     def plan(
         self, target: TimelineTarget, state: State, *, check: Callable[[], None] = no_check
     ) -> RestorePlan:
-        """Plan the changes that restore `state` of `target`. `check` may raise to stop.
+        """Plan the changes that restore `state` of `target`.
 
         A file that was renamed since is restored under its present name, a deleted file at its former path.
-        Raises `StoreError` if the state has no content or is the current one.
+        `check` is called repeatedly and may raise to stop. Raises `StoreError` if the state has no content or
+        is the current one.
         """
         if state.commit in (None, NOW):
             raise StoreError("There is nothing to restore.", next_step="Choose another point.")

@@ -89,26 +89,24 @@ FileStamp = tuple[int, int, int]
 class TraceEntry(Struct, frozen=True):
     """One trace, as known from its file name and file status only.
 
-    A trace is the recorded conversation of a run with its model. `stamp` changes whenever the file does.
+    A trace is the recorded conversation of a run with its model.
     """
 
     id: str
     path: Path
     workspace_id: str
     started_at: int
+    """The start of the run (UTC ms)."""
     own: bool
     """True if it is the trace of a run of Reverie, False for a dump by the agent."""
     size: int
+    """The size of the file in bytes."""
     stamp: FileStamp
+    """A value that changes whenever the file does."""
 
 
 class TraceSummary(Struct, frozen=True):
-    """One row of the list of traces.
-
-    `verdict`: the result of the run as an identifier, such as `wrote`; `sentence`: the same for people.
-    `evidence`: the evidence for that, as a sentence; `place` points to it in the trace. `damage`: the reason
-    why the file can be read only in part or not at all; empty if it can.
-    """
+    """One row of the list of traces."""
 
     id: str
     path: Path
@@ -116,11 +114,17 @@ class TraceSummary(Struct, frozen=True):
     workspace_id: str
     kind: str
     started_at: int
+    """The start of the run (UTC ms)."""
     verdict: str
+    """The result of the run as an identifier, such as `wrote`."""
     sentence: Phrase
+    """The same result as a sentence for people."""
     evidence: Phrase
+    """The evidence for the verdict, as a sentence."""
     place: RunEvidence
+    """The place of the evidence in the trace."""
     size: int
+    """The size of the file in bytes."""
     own: bool
     """True if it is the trace of a run of Reverie, False for a dump by the agent."""
     # Fields that are known only from the document.
@@ -134,6 +138,7 @@ class TraceSummary(Struct, frozen=True):
     tokens: int = 0
     run_id: str = ""
     damage: str = ""
+    """The reason why the file can be read only in part or not at all; empty if it can."""
 
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
         """Return this row with the facts of the trace's document and the verdict on the run added.
@@ -171,26 +176,27 @@ class TraceEvent(Struct, frozen=True):
     role: str
     """The author, such as `user` or `assistant`; "?" if unknown."""
     number: str
-    """The number of the message in the history of the conversation; empty if unknown."""
+    """The number of the message in the conversation; empty if unknown."""
     text: str
     """The text, followed by one line for each tool call: the tool's name and its input as JSON."""
 
 
 class MissedEdit(Struct, frozen=True):
-    """A write by the model that could not be applied, because it did not fit the memory.
-
-    `problem`: the tool's reply, if any; `wanted`: the text that it should have replaced, if any; `found`: the
-    most similar lines of the memory; `new`: the text that it would have written. `wanted_marks`: the spans of
-    words in `wanted`, by line, that `found` lacks.
-    """
+    """A write by the model that could not be applied, because it did not fit the memory."""
 
     attempt: int
+    """The number of the attempt, from 1."""
     tool: str
     problem: str
+    """The error in the tool's reply; empty if there is none."""
     wanted: str
+    """The text that the write should have replaced; empty if there is none."""
     found: str
+    """The lines of the memory that are most similar to `wanted`."""
     new: str
+    """The text that the write would have put into the memory."""
     wanted_marks: WordSpans = ()
+    """The spans of words in `wanted`, by line, that `found` lacks."""
     found_marks: WordSpans = ()
     """The spans of words in `found`, by line, that `wanted` lacks."""
 
@@ -203,23 +209,25 @@ class TraceDetail(Struct, frozen=True):
     """The facts; the input and output of tools are converted to text and truncated if long."""
     timeline: Timeline
     answers: tuple[str, ...]
-    """The texts and calls of the model, one entry for each attempt."""
+    """The texts and tool calls of the model, one entry for each attempt."""
     texts: Mapping[str, str]
     """The texts that the model was given, by their names in the document."""
     events: tuple[TraceEvent, ...]
     """The first `MOST_EVENTS` messages of the conversation around the run."""
     event_count: int
+    """The number of all messages of the conversation around the run."""
     tried: str
-    """A diff from the memory in the trace to that memory after those writes of the run that fit it."""
+    """A diff of the changes that the run's writes make (`tried_diff`); empty if there are none."""
     missed: tuple[MissedEdit, ...]
+    """The writes that do not fit the memory in the trace."""
     no_replay: str
     """The reason why the run cannot be replayed; empty if it can."""
     shortened: bool
-    """Whether long texts are truncated here; the document still has them in full."""
+    """Whether long texts are truncated here; the document has them in full."""
     root: JsonNode | None
     """The root of the whole document, whose parts can be requested; None if it could not be read."""
     stamp: FileStamp = (0, 0, 0)
-    """A stamp that changes whenever the file does."""
+    """A value that changes whenever the file does."""
 
 
 class _ReadTrace(Struct, frozen=True):
@@ -289,7 +297,8 @@ class TraceService:
     ) -> tuple[TraceSummary, ...]:
         """Return the rows of the list of traces, newest first.
 
-        `progress` is called with the rows that were read since its last call. `check` may raise to stop.
+        `progress` is called with the rows that were read since its last call. `check` is called repeatedly
+        and may raise to stop.
         """
         entries = self.entries()
         own_ids = {entry.id for entry in entries if entry.own}
@@ -361,7 +370,7 @@ class TraceService:
     ) -> tuple[DocumentHit, ...]:
         """Return the names and values in a trace's document that contain `needle`. Raises `UserError`.
 
-        `check` may raise to stop.
+        `check` is called repeatedly and may raise to stop.
         """
         with _reading():
             source, root = self._document(trace_id)
@@ -527,9 +536,10 @@ _VALUE_CHARS = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """Return a diff of the changes that the run's writes make in the memory that the trace contains.
+    """Return a diff of the changes that the run's writes make; empty if there are none.
 
-    Writes that do not fit the memory are left out. Empty if nothing would change.
+    For the memory writer, these are the changes of the memory that the trace contains; writes that do not fit
+    it are left out. For any other run, they are the changes that its memory commands request.
     """
     if facts.kind != WRITER:
         return "".join(_call_diff(call) for call in _tried(facts))
@@ -537,7 +547,10 @@ def tried_diff(facts: TraceFacts) -> str:
 
 
 def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
-    """Return the writes that do not fit the memory, each with the most similar lines of the memory."""
+    """Return the writes that do not fit the memory, each with the most similar lines of the memory.
+
+    Empty for a run that is not of the memory writer.
+    """
     if facts.kind != WRITER:
         return ()
     made = []
@@ -706,9 +719,10 @@ class Replays:
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
     ) -> Replay:
-        """Send `request`, the prompt of a run, to a model again; return the new trace.
+        """Send the prompt in `request` to a model; return the new trace and a diff from the old one.
 
-        Raises `UserError` if the replay cannot start.
+        Setting `cancel` ends the replay; `progress` gets a phrase for each step. Raises `UserError` if the
+        replay cannot start.
         """
         original = self._traces._read(self._traces.find(trace_id))
         problem = why_no_replay(original.facts, shortened=original.dump.shortened)
@@ -790,14 +804,14 @@ _BEFORE = 30
 
 
 class TranscriptOpened(Struct, frozen=True):
-    """An opened transcript.
-
-    `place`: the number of the requested message; -1 if none was requested, or if it does not exist.
-    """
+    """An opened transcript."""
 
     page: Page
+    """The messages to show first."""
     stamp: Stamp
+    """A value that changes whenever the file does."""
     place: int
+    """The number of the requested message; -1 if none was requested, or if it does not exist."""
 
 
 class TranscriptGrowth(Struct, frozen=True):
@@ -825,10 +839,8 @@ class TranscriptService:
     """The transcripts of one home, and the agent's own records of background jobs about them.
 
     Each client has its own position in a transcript, which is kept for the last few transcripts that it read.
-    A transcript that was closed is opened again when a client requests it, and read from the start.
-
-    Listing transcripts opens none of them; a title that only the beginning of a transcript has is read on
-    request.
+    If a client requests a transcript that was closed, it is opened again and read from the start. Listing the
+    transcripts opens none of them; `described` reads a title that only the transcript itself contains.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -846,7 +858,8 @@ class TranscriptService:
     ) -> tuple[TranscriptSource, ...]:
         """Return the sources with title, project and state, which are read from the transcripts if missing.
 
-        A source that cannot be read is returned unchanged. `check` may raise to stop.
+        A source that cannot be read is returned unchanged. `check` is called repeatedly and may raise to
+        stop.
         """
         found = []
         for source in sources:
@@ -869,7 +882,7 @@ class TranscriptService:
         """Open a transcript at the message with the agent's id `message_id`.
 
         If the id is empty or does not exist, the transcript is opened at its beginning or, with `at_end`, at
-        its end. `client`: the client that reads it. `check` may raise to stop.
+        its end. `client`: the client that reads it. `check` is called repeatedly and may raise to stop.
         """
         self._forget(client, source)
         with self._reading(client, source) as transcript:
@@ -893,8 +906,8 @@ class TranscriptService:
     ) -> Page:
         """Return the messages of a transcript from number `start` on; see `PagedTranscript.page`.
 
-        At most `messages` messages and about `chars` characters. `check` may raise to stop. `client`: the
-        client whose position in the transcript is used.
+        At most `messages` messages and about `chars` characters. `check` is called repeatedly and may raise
+        to stop. `client`: the client whose position in the transcript is used.
         """
         with self._reading(client, source) as transcript:
             return transcript.page(start, check, messages=messages, chars=chars)
@@ -909,7 +922,8 @@ class TranscriptService:
     ) -> Page:
         """Return a page that contains message `number`, with some earlier ones unless they are too long.
 
-        `check` may raise to stop. `client`: the client whose position in the transcript is used.
+        `check` is called repeatedly and may raise to stop. `client`: the client whose position in the
+        transcript is used.
         """
         with self._reading(client, source) as transcript:
             return _page_with(transcript, number, check)
@@ -919,7 +933,8 @@ class TranscriptService:
     ) -> Page:
         """Return the last page of a transcript's messages.
 
-        `check` may raise to stop. `client`: the client whose position in the transcript is used.
+        `check` is called repeatedly and may raise to stop. `client`: the client whose position in the
+        transcript is used.
         """
         with self._reading(client, source) as transcript:
             return transcript.last(check)
@@ -936,7 +951,8 @@ class TranscriptService:
         """Return the number of the next message after `number` that contains `words`; None if there is none.
 
         If `words` is empty, return the next message that a person typed. `back`: return the nearest one
-        before `number` instead. `check` may raise to stop. See `PagedTranscript.find`.
+        before `number` instead. `check` is called repeatedly and may raise to stop. See
+        `PagedTranscript.find`.
         """
         # A search uses its own reader, so that the client's position in the transcript does not change.
         return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)
@@ -954,8 +970,8 @@ class TranscriptService:
     ) -> TranscriptGrowth:
         """Return the stamp of a transcript and, if it is not `known`, the messages from number `start` on.
 
-        At most `messages` messages and about `chars` characters, as for `page`. `check` may raise to stop.
-        `client`: the client whose position in the transcript is used.
+        At most `messages` messages and about `chars` characters, as for `page`. `check` is called repeatedly
+        and may raise to stop. `client`: the client whose position in the transcript is used.
         """
         with self._reading(client, source) as transcript:
             stamp = transcript.stamp()

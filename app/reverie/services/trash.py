@@ -88,7 +88,8 @@ class TrashService:
     def page(self, start: str | None = None, *, check: Callable[[], None] = no_check) -> TrashPage:
         """Return a page of deletions, newest first.
 
-        `start`: the `next` of an earlier page; None: the first page. `check` may raise to stop.
+        `start`: the `next` of an earlier page; None: the first page. `check` is called repeatedly and may
+        raise to stop.
         """
         page = self._parts.snapshots.history.deletions(start, check=check)
         contexts = Contexts(self._parts)
@@ -251,7 +252,11 @@ class _Facts(Struct, frozen=True):
 
 
 class _Batch(Struct, dict=True):
-    """The changes that restore the deleted files of one context."""
+    """The changes that restore the deleted files of one context.
+
+    `pins`: path -> True for each restored file that was pinned. `facts`: a cache by commit and key of the
+    root.
+    """
 
     changes: list[HandChange] = field(default_factory=list)
     pins: dict[str, bool] = field(default_factory=dict)

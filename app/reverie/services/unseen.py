@@ -166,8 +166,8 @@ class SeenLog:
         """Return the newest content of a memory that a person saw or wrote, and True if there was no memory.
 
         The content is None if the memory did not exist then, or (with False) if the history no longer has the
-        content. Changes of runs that have been undone since do not count. The commits of others that came
-        after it are appended to `commits`, newest first.
+        content. Changes of runs that have been undone since do not count. The commits that others made after
+        that content are appended to `commits`, newest first.
         """
         data = self._sidecar.read().data
         baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))
@@ -275,11 +275,11 @@ class UnseenService:
         return _compared(UnseenChange(path, kind, old, actor, at_ms), now)
 
     def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
-        """Return the rest of an unseen change that is left after the person has edited the memory.
+        """Return the part of an unseen change that the memory still contains after a person's edits.
 
-        `before` of the result contains the person's edits, so that Undo keeps them. Returns None if nothing
-        of the change is left, if the memory no longer exists, or if there was no text before the change. If
-        the person edited lines that the change touched, `change` is returned unchanged.
+        `before` of the result contains the person's edits, so that Undo keeps them. Returns None if the
+        memory contains nothing of the change any more or does not exist, or if there was no text before the
+        change. If the person edited lines that the change touched, `change` is returned unchanged.
         """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)
@@ -392,7 +392,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
 def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> Relevance:
     """Return which views of a context must be read again because of the changes on disk.
 
-    A rescan affects all views.
+    If `changes.rescan` is True, anything may have changed, and all views are affected.
     """
     if changes.rescan:
         return Relevance(True, True, True, True, True, True, True)

@@ -61,7 +61,7 @@ class HomeFacts(Struct, frozen=True):
     consolidates: bool = True
     """Whether a consolidation can change the agent's memories."""
     extracts: bool = False
-    """Whether the agent keeps rollouts from which memories can be extracted."""
+    """Whether the agent keeps rollouts (files of conversations) from which memories can be extracted."""
     has_failures: bool = False
     """Whether the agent records failures and the lessons from them."""
     keeps_session_notes: bool = False
@@ -90,12 +90,12 @@ class UnseenChange(Struct, frozen=True):
     before: str | None
     """The text before the change; None if there was no memory, or if it was not text."""
     actor: str
-    """The actor who made the change, such as `agent`, from the history.
+    """Who made the change according to the history, such as `agent`.
 
     `SEVERAL` for more than one actor; empty if unknown.
     """
     at_ms: int
-    """The time of the change; 0 if unknown."""
+    """The time of the change (UTC ms); 0 if unknown."""
     lines: tuple[int, ...] = ()
     """The numbers, from 0, of the lines of the present text that are new or different."""
     removed: int = 0
@@ -114,9 +114,9 @@ class MemoryView(Struct, frozen=True):
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
     unseen: Mapping[str, UnseenKind] = field(default_factory=dict)
-    """The kind of change that others made to a memory since a person saw it, by memory path."""
+    """Memory path -> the kind of change that others made to the memory since a person saw it."""
     refusals: Mapping[Scope, Refusal] = field(default_factory=dict)
-    """The reason why the store of a scope is read-only, for such scopes; empty if only names were read."""
+    """For each scope whose store is read-only, the reason; empty if only names were read."""
 
     @property
     def changed_by_others(self) -> frozenset[str]:
@@ -129,7 +129,7 @@ class CoverageRow(Struct, frozen=True):
 
     scope: Scope
     last_run_at: int | None
-    """The start of the last consolidation in UTC ms; None if there was none, or if not `available`."""
+    """The start of the last consolidation (UTC ms); None if there was none, or if not `available`."""
     trigger: str
     changes: int
     """The number of applied operations on memories of this scope."""
@@ -140,37 +140,36 @@ class CoverageRow(Struct, frozen=True):
     ops: tuple[Mapping[str, Any], ...] = ()
     """The operations of the run on memories, as in its record."""
     undone: bool = False
-    """Whether the run was undone."""
+    """Whether the run was undone as a whole."""
     partly_undone: bool = False
-    """Whether parts of the run in this scope were undone."""
+    """Whether files or hunks of the run in this scope were undone."""
     permanent: bool = False
     """True if the agent has this scope in no context at all; only if not `available`."""
 
 
 class HarvestRow(Struct, frozen=True):
-    """The newest harvest of the workspace: facts collected from a conversation that the agent compacted.
-
-    `accepted`, `skipped`: the numbers of facts that were added and that were not.
-    """
+    """The newest harvest of the workspace: facts collected from a conversation that the agent compacted."""
 
     status: Literal["pending", "completed", "failed"]
     at: int
+    """The end of the harvest, or its start if it has not ended (UTC ms)."""
     accepted: int
+    """The number of facts that were added."""
     skipped: int
+    """The number of facts that were not added."""
     error: str = ""
 
 
 class RunSummary(Struct, frozen=True):
     """One row of a list of runs: the facts about one run.
 
-    `ops`: its operations on memories. `reason`: a stable identifier of the outcome. `conflicts`: the paths
-    that could not be changed.
+    Times are in UTC ms.
     """
 
     id: str
     kind: str
     workspace_id: str | None
-    """The workspace of the run; None if it was not about one."""
+    """The workspace of the run; None if it was not about one workspace."""
     started_at: int
     ended_at: int | None
     """The end of the run; None while it is in progress."""
@@ -179,11 +178,15 @@ class RunSummary(Struct, frozen=True):
     trigger: str
     summary: str
     reason: str
+    """A stable identifier of the outcome."""
     ops: tuple[Mapping[str, Any], ...]
+    """The operations of the run on memories."""
     dry_run: bool
+    """True if the run only showed what it would change."""
     reverted: bool
     """True if the run was undone as a whole."""
     conflicts: tuple[str, ...] = ()
+    """The paths that could not be changed."""
     usage: Mapping[str, Any] | None = None
     """The tokens of the run's model (`inputTokens`, `outputTokens`, ...).
 
@@ -232,43 +235,44 @@ class ConsentView(Struct, frozen=True):
 
 
 class StatusView(Struct, frozen=True):
-    """The data of the footer of one context.
-
-    `rows`: the scopes in the order workspace, project, global. `interrupted`: runs that a crash or kill
-    ended. `problems`: sentences about data that could not be read. `spent`: the costs of models by scope.
-    """
+    """The data of the footer of one context."""
 
     rows: tuple[CoverageRow, ...]
+    """One row for each scope, in the order workspace, project, global."""
     harvest: HarvestRow | None
     """The newest harvest of the workspace; None if there was none."""
     running: LeaseHolder | None
-    """The process that holds the lease of consolidations; None if no consolidation is in progress."""
+    """The process that is consolidating; None if there is none."""
     interrupted: tuple[RunSummary, ...]
+    """The runs that a crash or kill ended."""
     problems: tuple[str, ...]
+    """Sentences about data that could not be read."""
     spent: Mapping[Scope, Spent] = field(default_factory=dict)
+    """The costs of models by scope."""
     agent: tuple[StatusLine, ...] = ()
     """The agent's own status of its background jobs."""
 
 
 class FileText(Struct, frozen=True):
-    """One file as the editor shows it.
-
-    `content` is exactly the decoded text, including line breaks and byte order mark. `read_only`: the reason
-    why it cannot be edited, empty if it can. `note`: a sentence that the person must know before editing;
-    empty if there is none. `bom`: True if the file begins with a byte order mark.
-    """
+    """One file as the editor shows it."""
 
     path: str
     content: str
+    """The decoded text, exactly, including line breaks and byte order mark."""
     sha256: str
     read_only: str
+    """The reason why the file cannot be edited; empty if it can."""
     size: int
+    """The size of the file in bytes."""
     mtime_ns: int
+    """The modification time in ns."""
     newline: Literal["\n", "\r\n"]
     bom: bool
+    """True if the file begins with a byte order mark."""
     note: str = ""
+    """A sentence that the person must know before editing; empty if there is none."""
     refusal: Refusal | None = None
-    """The reason why the whole store is read-only; `read_only` has it as text."""
+    """The reason why the whole store is read-only, which `read_only` has as text; None if it is not."""
     convertible: bool = False
     """Whether the file is UTF-16 that `UserEdits.convert_to_utf8` can rewrite without loss."""
 
@@ -286,18 +290,19 @@ class ChangedFile(Struct, frozen=True):
 
 
 class ReviewHunk(Struct, frozen=True):
-    """One change within a file that can be accepted, rejected or edited.
-
-    `index` identifies it in a `Selection`; `start`: the number of lines before it in the earlier text.
-    `lines`: pairs of a mark (" " context, "-" before, "+" after) and a text without line ending; without
-    lines, the hunk stands for the creation, deletion or move of the file.
-    """
+    """One change within a file that can be accepted, rejected or edited."""
 
     index: int
+    """The number that identifies the hunk in a `ReviewSelection`."""
     start: int
+    """The number of lines before the hunk in the earlier text."""
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
+    """Pairs of a mark (" " context, "-" before, "+" after) and a text without line ending.
+
+    A hunk without lines stands for the creation, deletion or move of the file.
+    """
     marks: tuple[WordSpans, ...] = ()
-    """The spans of the words in each line that differ from the replaced line; empty if there are none."""
+    """For each line, the spans of the words that differ from the replaced line; empty if there are none."""
     invisible: tuple[InvisibleKind, ...] = ()
     """The kinds of differences between lines that look the same."""
 
@@ -305,8 +310,8 @@ class ReviewHunk(Struct, frozen=True):
 class ReviewFile(Struct, frozen=True):
     """One file of a run.
 
-    `path` identifies it in a `Selection`; `old_path` is its earlier path if the run moves it. `before` is
-    None if the file is new, `after` is None if it is deleted.
+    `path` identifies it in a `ReviewSelection`; `old_path` is its earlier path if the run moves it. `before`
+    is None if the file is new, `after` is None if it is deleted.
     """
 
     path: str
@@ -318,40 +323,37 @@ class ReviewFile(Struct, frozen=True):
 
 
 class ReviewGroup(Struct, frozen=True):
-    """Files that are accepted or rejected together.
-
-    `reason`: the engine's own reason, if it gave one.
-    """
+    """Files that are accepted or rejected together."""
 
     index: int
     kind: GroupKind
     reason: str
+    """The engine's own reason; empty if it gave none."""
     files: tuple[ReviewFile, ...]
     merged: Mapping[str, tuple[MergedLine, ...]] = field(default_factory=dict)
-    """Where the lines of a memory that a merge removes are now, by the memory's path."""
+    """Path of a memory that a merge removes -> where its lines are now."""
     fates: Mapping[str, Mapping[Fate, int]] = field(default_factory=dict)
-    """By path of a memory that a merge removes: how many of its lines were moved, reworded or lost."""
+    """Path of a memory that a merge removes -> how many of its lines were moved, reworded or lost."""
 
 
 class ReviewView(Struct, frozen=True):
-    """The changes of a run, or of a change set of the history, for review.
-
-    `refused` has one sentence for each request of the run that failed or that exceeded the limits of its
-    changes. If `can_apply` is False, `why_not` has the reason, and the choices are read-only. `plan` is the
-    input of `jobs.consolidate.review.resolve`. `run` is None for a change set of the history that no run
-    made.
-    """
+    """The changes of a run, or of a change set of the history, for review."""
 
     run: RunSummary | None
+    """The run; None for a change set of the history that no run made."""
     groups: tuple[ReviewGroup, ...]
     refused: tuple[str, ...]
+    """One sentence for each request of the run that failed or that exceeded the limits of its changes."""
     can_apply: bool
+    """Whether a person can choose changes and apply them; if not, the choices are read-only."""
     why_not: str
+    """The reason why `can_apply` is False."""
     plan: Review
+    """The input of `jobs.consolidate.review.resolve`."""
     can_take_back: bool = False
-    """True if the run is in effect, so that parts of it can be undone."""
+    """True if the run is in effect, so that files and hunks of it can be undone."""
     taken_back: Parts = field(default_factory=dict)
-    """The parts that have been undone already."""
+    """The files and hunks that have been undone already."""
     card: ReportCard | None = None
     """The report card: which facts were lost, changed or kept; None if there were no facts to lose."""
 
@@ -371,22 +373,19 @@ class HandChange(Struct, frozen=True):
 
 
 class FilesChanged(Struct, frozen=True, tag=True):
-    """The undo data of one change by hand of several files.
-
-    `runs.revert` uses this to undo the change.
-    """
+    """The undo data of one change by hand of several files, for `runs.revert`."""
 
     context: ScopeContext
     journal: Journal
     """The journal of the change.
 
-    The earlier contents are in its `commit` of the history, so that this value is valid even after its window
+    The earlier contents are in its `commit` of the history, so that this value is valid even after the window
     is closed.
     """
 
 
 class Renamed(Struct, frozen=True, tag=True):
-    """The undo data of a file or folder that was renamed within its scope.
+    """The undo data of a file or folder that was renamed within its scope from path `old` to path `new`.
 
     It is undone by one rename, however many files a folder has.
     """
@@ -399,21 +398,24 @@ class Renamed(Struct, frozen=True, tag=True):
 
 
 class RunReverted(Struct, frozen=True, tag=True):
-    """The undo data of an undone run, or part of a run; undoing this makes the run's changes again."""
+    """The undo data of a change that a run made; it is undone by reverting that run."""
 
     run_id: str
-    """The id of the run that made the undo."""
+    """The id of the run that made the change.
+
+    If that run is itself the undo of an earlier run, reverting it makes the changes of the earlier run again.
+    """
 
 
 class CompanionRestored(Struct, frozen=True, tag=True):
     """The undo data of a companion that was restored to an older version.
 
-    A companion is a file that the agent loads beside its memories. It is outside the scopes, so `path` is its
-    path on disk.
+    A companion is a file that the agent loads beside its memories.
     """
 
     context: ScopeContext
     path: str
+    """The path on disk, because a companion is outside the scopes."""
     before: str | None
     """The SHA-256 of the content before the restore; None if there was no file."""
     after: str | None
@@ -425,16 +427,16 @@ class CompanionRestored(Struct, frozen=True, tag=True):
 
 
 class FieldChange(Struct, frozen=True, tag=True):
-    """A change of one field of a loki-mode record in the file `rel` (path below the memory root).
-
-    `place`: the keys and list positions that lead to the field. `before` is the value that the field must
-    have, so that concurrent changes by others are preserved; `after` is the new value.
-    """
+    """A change of one field of a loki-mode record."""
 
     rel: str
+    """The path of the file with the record, below the memory root."""
     place: tuple[str | int, ...]
+    """The keys and list positions that lead to the field."""
     before: Any
+    """The value that the field must have, so that concurrent changes by others are preserved."""
     after: Any
+    """The new value."""
     was_there: bool = True
     """True if the field exists before the change; if not, `before` has no meaning."""
     is_there: bool = True
@@ -454,13 +456,13 @@ class Undo(Struct, frozen=True):
     of the record, which the bytes of a file could not express.
     """
     sentence: str
-    """The sentence that is shown after the undo."""
+    """The message that a window shows after the undo."""
     count: int = 1
-    """The number of changed things, as a person would count them."""
+    """The number of things that the change changed, as a person would count them."""
     moved: Mapping[str, str] = field(default_factory=dict)
     """The moved paths: old path -> new path."""
     removed: tuple[str, ...] = ()
-    """The memory paths of the files and folders that were deleted, without those that were moved."""
+    """The memory paths of deleted files and folders; those that were moved are not among them."""
     warning: str = ""
     """The problems that occurred after the change was made, as sentences; empty for none."""
 
@@ -479,7 +481,7 @@ class Relevance(Struct, frozen=True):
     tree: bool
     """The trees of memories."""
     status: bool
-    """The state of consolidations and background work, in the footer."""
+    """The footer with the state of consolidations and background work."""
     runs: bool
     """The list of runs."""
     contents: bool
@@ -489,7 +491,7 @@ class Relevance(Struct, frozen=True):
     activity: bool = False
     """The log of background work."""
     project: bool = False
-    """Whether the state of the project's repository has changed."""
+    """The state of the project's repository."""
 
 
 class Template(Struct, frozen=True):
@@ -523,15 +525,16 @@ REPLAY_LIMIT_S = 60.0
 
 
 class ReplayRequest(Struct, frozen=True):
-    """A request to send a prompt to a model again.
-
-    `engine`: the model, `PROVIDER:MODEL`. `system`, `user`: the two parts of the prompt.
-    """
+    """A request to send a prompt to a model again."""
 
     engine: str
+    """The model, `PROVIDER:MODEL`."""
     system: str
+    """The system prompt."""
     user: str
+    """The user message."""
     time_limit_s: float = REPLAY_LIMIT_S
+    """The longest time of the replay, in seconds."""
 
 
 _BOM = "\ufeff"
@@ -575,7 +578,7 @@ class LostSave(Struct, frozen=True):
     path: str
     """The memory path."""
     at_ms: int
-    """The time of Reverie's write, UTC ms."""
+    """The time of Reverie's write (UTC ms)."""
     text: str | None
     """The text that Reverie wrote; None if Reverie deleted the file, which exists again."""
     kept: bool
@@ -612,21 +615,25 @@ DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
 class Draft(Struct, frozen=True):
     """The text of a draft as it would be written to the file, and the version that it is based on.
 
-    A draft is text that a person typed but did not save. The text includes byte order mark and line breaks.
-    `store` and `rel` identify the file permanently (a scope root's key, or `companion` and the path); `path`
-    and `context` are how the editor reached it (`path` is empty for a companion). `base`: the text that the
-    draft is based on. `base_sha256` is None if there was no file; `base` then still shows the style of the
-    line breaks. `cursor`: the position of the cursor in UTF-16 units.
+    A draft is text that a person typed but did not save. `store` and `rel` identify the file permanently;
+    `path` and `context` are how the editor reached it.
     """
 
     store: str
+    """The key of the scope root with the file; `companion` for a companion."""
     rel: str
+    """The path of the file below the scope root; for a companion, its whole path."""
     path: str
+    """The memory path; empty for a companion."""
     context: ScopeContext
     content: str
+    """The typed text, including byte order mark and line breaks."""
     base: str | None
+    """The text that the draft is based on; if there was no file, it shows the style of the line breaks."""
     base_sha256: str | None
+    """The hash of the file that the draft is based on; None if there was no file."""
     cursor: int
+    """The position of the cursor in UTF-16 units."""
     at_ms: int
     overwritten: bool = False
     """Whether the text was saved and then overwritten by another program."""
@@ -637,19 +644,17 @@ class Draft(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """A draft that can be restored, because the process in which it was typed has ended.
-
-    `name`: the file name of the draft. `gap`: the reason why the draft cannot be restored to its file; empty
-    if it can.
-    """
+    """A draft that can be restored, because the process in which it was typed has ended."""
 
     name: str
+    """The file name of the draft."""
     draft: Draft
     disk: FileText | None
-    """The file as it is now; None if it does not exist."""
+    """The draft's file as it is now; None if it does not exist."""
     companion: Companion | None = None
     """The companion that the draft is of; None for a memory."""
     gap: str = ""
+    """The reason why the draft cannot be restored to its file; empty if it can."""
 
     @property
     def changed(self) -> bool:
@@ -690,30 +695,36 @@ class SearchPlace(Struct, frozen=True):
     """A project, or a directory in one."""
     workspace_id: str | None = None
     only: tuple[str, ...] = ()
-    """The keys of the roots (`ScopeRoot.key`) whose notes are found; empty: those of all roots."""
+    """The keys of the roots (`ScopeRoot.key`) in which notes are searched; empty: all roots."""
 
 
 class SearchHit(Struct, frozen=True):
     """A file that matches a search.
 
-    `path` is its memory path, for a companion its path on disk. `workspace_id` and `project_path` name a
-    context in which it is shown; `reachable` is False if no context shows it because its project or workspace
-    no longer exists. `name_hits`: the spans of the matching words in `path`.
+    `workspace_id` and `project_path` name a context in which the file is shown.
     """
 
     home_id: str
+    """The id of the file's home."""
     home: str
+    """The directory of the file's home."""
     home_label: str
+    """The name of the file's home."""
     path: str
+    """The memory path; for a companion, the path on disk."""
     scope: Scope
     score: float
     snippet: Snippet
     name_hits: tuple[tuple[int, int], ...] = ()
+    """The spans of the matching words in `path`."""
     root_key: str = ""
+    """The key of the file's root (`ScopeRoot.key`); `companions` for a companion."""
     companion: bool = False
+    """Whether the file is a companion, which is a file that the agent loads beside its memories."""
     workspace_id: str | None = None
     project_path: str | None = None
     reachable: bool = True
+    """False if no context shows the file because its project or workspace no longer exists."""
     matched: Matched = "all"
 
     def as_json(self) -> dict[str, Any]:
@@ -750,14 +761,12 @@ _STRONGEST_FIRST: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
 
 
 class LiveProject(Struct, frozen=True):
-    """A project that the home lists.
-
-    `there`: whether its directory can be reached now.
-    """
+    """A project that the home lists."""
 
     path: str
     name: str
     there: bool
+    """Whether the directory of the project can be reached now."""
     identity: Identity | None = None
     """The identity of the project's repository; None if it is unknown."""
 
@@ -848,37 +857,41 @@ class OrphansView(Struct, frozen=True):
 
 
 class MergeRow(Struct, frozen=True):
-    """The effect of a merge on one file of an orphaned store; `rel` is the path of the file in the store.
-
-    `path` is the target of the file, `beside` a free path next to that. `lost` and `live` are the contents in
-    the orphaned store and at the target, `union` a content with every line of both (None if that is
-    impossible). `choices`: the choices that a person has. `blocked`: the kind of obstacle that prevents the
-    merge of this file, empty if there is none; `why`: a sentence about it, for some kinds only.
-    """
+    """The effect of a merge on one file of an orphaned store."""
 
     rel: str
+    """The path of the file in the store."""
     path: str
+    """The target of the file."""
     state: MergeState
     lost: bytes = b""
+    """The content in the orphaned store."""
     live: bytes | None = None
+    """The content at the target; None if there is no file or it was not read."""
     union: bytes | None = None
+    """A content with every line of both; None if that is impossible."""
     beside: str = ""
+    """A free path next to `path`."""
     choices: tuple[MergeChoice, ...] = ()
+    """The choices that a person has."""
     blocked: Blocked = ""
+    """The kind of obstacle that prevents the merge of this file; empty if there is none."""
     why: str = ""
+    """A sentence about the obstacle, for some kinds only."""
     pinned: bool = False
+    """Whether the file was pinned; if it is merged, its target is pinned too."""
 
 
 class MergePreview(Struct, frozen=True):
-    """The preview of a merge; nothing has been changed.
-
-    If `project_path` is empty, the merge is into global memory.
-    """
+    """The preview of a merge; nothing has been changed."""
 
     store: LostStore
+    """The orphaned store to merge."""
     scope: Scope
     project_path: str
+    """The project to merge into; empty for global memory."""
     rows: tuple[MergeRow, ...] = field(default=())
+    """The effect on each file."""
     problem: str = ""
     """The reason why pins are unknown, so that none are transferred; empty if they are known."""
 
@@ -933,4 +946,4 @@ class Opened(Struct, frozen=True):
     caps: Caps
     facts: HomeFacts
     recent_workspace: str
-    """The most recently used workspace; empty if unknown."""
+    """The id of the most recently used workspace; empty if unknown."""

@@ -27,30 +27,36 @@ _FILE = "window.json"
 class Remembered(Struct, frozen=True):
     """The state of the window at the time when it was closed.
 
-    Rows of the tree are tuples of keys; lengths and scroll positions are in pixels.
+    Lengths and scroll positions are in pixels.
     """
 
     home: str = ""
-    """The root of the home that was shown."""
+    """The root directory of the home that was shown."""
     homes: tuple[str, ...] = ()
-    """The roots of all homes that were open, in the order of the list."""
+    """The root directories of all open homes, in the order of the list."""
     closed: tuple[str, ...] = ()
-    """The roots of homes that a person closed; they stay closed until a person opens them again."""
+    """The root directories of homes that a person closed; they stay closed until a person opens them."""
     workspace: str = ""
+    """The id of the workspace that was shown; empty if none was."""
     project: str = ""
+    """The path of the project that was shown; empty if none was, or if a workspace was shown."""
     geometry: str = ""
     """The geometry of the window as Qt saves it, in base64."""
     picker: bool = True
+    """Whether the list of homes was visible."""
     picker_width: int = 0
     tree_width: int = 0
     tab: int = 0
+    """The index of the tab."""
     sort: str = ""
+    """The sort order of the tree."""
     opened: tuple[tuple[str, ...], ...] | None = None
     """The expanded rows of the tree, each as a tuple of keys; None: the rows expanded by default."""
     tree_scroll: int = 0
     file: str = ""
-    """A memory path, or the path of a companion."""
+    """A memory path, or the path of a companion; empty if no file was open."""
     companion: bool = False
+    """True if `file` is the path of a companion (a file that the agent loads beside its memories)."""
     cursor: int = 0
     """The position of the text cursor in UTF-16 units; `anchor` is in the same unit."""
     anchor: int = 0

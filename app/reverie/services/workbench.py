@@ -119,7 +119,8 @@ class Workbench(HomeServices):
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """Return the context of a workspace, else of a project, else of the global memory only.
 
-        An argument of None means that there is no such part.
+        `workspace_id`: None for no workspace. `project_path`: None for the project of the workspace, if it
+        has one; without a workspace, for no project.
         """
         return asked_context(
             self.parts.home,
@@ -289,9 +290,9 @@ class Workbench(HomeServices):
         return self.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
 
     def undo(self, undo: Undo) -> str:
-        """Undo a change that a person made (not a run); return a message about it.
+        """Undo a change that a person made; return a message about it.
 
-        Raises `Conflict` if another file is at the path now.
+        Raises `Conflict` if a file was changed since; see `UserEdits.undo`.
         """
         return self.edits.undo(undo)
 
@@ -433,7 +434,7 @@ class Workbench(HomeServices):
         return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
-        """Return which views of a context these changes affect; a rescan affects all."""
+        """Return which views of a context these changes affect; see `services.unseen.relevant`."""
         return relevant(self.parts, context, changes)
 
     def _scope(
@@ -475,10 +476,9 @@ class Workbench(HomeServices):
         return self.unseen_in(roots)
 
     def unseen_in(self, roots: Mapping[str, ScopeRoot]) -> Mapping[str, UnseenKind]:
-        """Return the memories in these roots that others changed since a person saw them.
+        """Return the kind of change of each memory in `roots` that others changed since a person saw it.
 
-        Returns the kind of change by memory path. The history is read only for roots that were not requested
-        before.
+        `roots`: the roots to search, by key. The result is by memory path.
         """
         found = self._seen.unseen(roots).items()
         return {str(memory_path(roots[key].scope, rel)): kind for (key, rel), kind in found}

@@ -127,7 +127,7 @@ _REACH = 60
 
 
 def mixed_values(text: str) -> Iterator[SecretSpan]:
-    """Yield the spans (start, end, kind) of values in `text` that look random, whatever is around them."""
+    """Yield the spans (start, end, kind) of values that look random, whatever text is around them."""
     return _mixed_values(text, 0, len(text), is_near=False)
 
 
@@ -139,7 +139,7 @@ def _mixed_values(text: str, start: int, end: int, *, is_near: bool) -> Iterator
 
 
 def _is_public(text: str, at: int) -> bool:
-    """Return whether the words before the value at `at` announce a public value, such as a checksum."""
+    """Return whether the text near the value at index `at` announces a public value, such as a checksum."""
     line = text.rfind("\n", max(0, at - _REACH), at)
     return _PUBLIC.search(text, max(line, at - _REACH, 0), at + 8) is not None
 
@@ -147,8 +147,8 @@ def _is_public(text: str, at: int) -> bool:
 def _values_in(token: str, at: int) -> Iterator[tuple[int, str]]:
     """Yield (position, value) for the values in the word `token`; two if it has the form `name/password`.
 
-    A name in front of the value and Markdown emphasis around it are not part of the value. `at`: the
-    position of the word in the text.
+    A name in front of a value (`pwd=...`) and Markdown emphasis around it are not part of the value. `at`:
+    the position of the word in the text.
     """
     lead = _LEAD.match(token)
     while lead is not None:
@@ -204,8 +204,8 @@ def is_mixed_value(value: str, *, is_near: bool) -> bool:
 def values_of_access(text: str, small: str) -> Iterator[SecretSpan]:
     """Yield the spans of values that are probably secrets because a word such as "login" or "unlock" is near.
 
-    Elsewhere the same values could be names. Near means: on the same line, or on one of the next four lines
-    that are not empty. Password hashes and keys in addresses (`https://<key>@host`) are found anywhere.
+    Without such a word, the same values could be names. Near means: on the same line, or among the four
+    non-empty lines before. Password hashes and keys in addresses (`https://<key>@host`) are found anywhere.
     `small`: the text in lower case, of equal length.
     """
     for pattern in (_CRYPT, _DSN):
@@ -268,7 +268,7 @@ def _on_line(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
 def _phrase(match: re.Match[str]) -> Iterator[SecretSpan]:
     """Yield the spans in `match` of at least four words in a row that are not typical of sentences.
 
-    Words of less than four characters and the words in `SecretWords.sentence` are typical.
+    Words of less than four characters and the words in `SecretWords.sentence` are typical of sentences.
     """
     common = secret_words().sentence
     run: tuple[int, int, int] | None = None

@@ -26,11 +26,11 @@ LEAST_STEPS = 1_000_000
 
 
 class _TooDear(Exception):
-    """Raised when the allowed steps are used up."""
+    """Raised when a comparison would take more steps than are allowed."""
 
 
 class _CountedMatcher(SequenceMatcher[Hashable]):
-    """A matcher that counts its steps, and raises `_TooDear` before it exceeds `most`."""
+    """A matcher that counts its steps, and raises `_TooDear` instead of taking more than `most` steps."""
 
     def __init__(self, old: Sequence[Hashable], new: Sequence[Hashable], most: int) -> None:
         super().__init__(None, old, new)
@@ -52,9 +52,9 @@ class _CountedMatcher(SequenceMatcher[Hashable]):
 def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAST_STEPS) -> list[Run]:
     """Return the runs of equal elements that `old` and `new` share, in order.
 
-    Each run is (index in `old`, index in `new`, length). The number of steps of work is limited in
-    proportion to the number of elements, but not below `least`; if the limit is reached, some equal elements
-    are not found.
+    Each run is (index in `old`, index in `new`, length). The work is limited to a number of steps that grows
+    with the number of elements, but is at least `least`; if the limit is reached, some equal elements are not
+    found.
     """
     left = max(least, STEPS_PER_ELEMENT * (len(old) + len(new)))
     runs: list[Run] = []
@@ -101,7 +101,7 @@ def ratio(runs: Sequence[Run], old: Sequence[object], new: Sequence[object]) -> 
 def differing(
     runs: Sequence[Run], old: Sequence[object], new: Sequence[object]
 ) -> list[tuple[int, int, int, int]]:
-    """Return the stretches between `runs` (see `matching`), which differ.
+    """Return the stretches of `old` and `new` that lie between `runs` (see `matching`), and so differ.
 
     Each is a tuple: start and end in `old`, start and end in `new`.
     """

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 
 class _LazyPattern:
-    """A regular expression that is compiled when one of its attributes is first read."""
+    """A regular expression that is compiled when one of its methods or attributes is first used."""
 
     def __init__(self, *arguments: Any) -> None:
         self._arguments = arguments

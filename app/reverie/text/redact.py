@@ -174,10 +174,11 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
 def plain(
     text: str, small: str, word: re.Match[str], line: int, limit: int, line_end: int
 ) -> Iterator[SecretSpan]:
-    """Yield the span of the value that a plain word such as `password` introduces on its line.
+    """Yield the span of the value that follows a plain word such as `password`.
 
-    `small`: the text in lower case, of equal length; `line`, `line_end`: the start and the end of the line;
-    `limit`: the end of the text that belongs to the word.
+    The value is on the same line, or alone on the next one. `word`: the match of that word; `small`: the text
+    in lower case, of equal length; `line`, `line_end`: the start and the end of its line; `limit`: the end of
+    the text in which its value may be.
     """
     is_password = word["password"] is not None or _is_key_of_wifi(small, word, line)
     start = word.end()
@@ -257,15 +258,15 @@ def plain(
 def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
     """Return whether `word` means the key of a wireless network, which people choose like a password.
 
-    `small`: the text in lower case; `line`: the start of the word's line in it.
+    `small`: the text in lower case; `line`: the start of the word's line in `small`.
     """
     return word[0] in _WIFI_KEYS and _WIFI.search(small, max(line, word.start() - 80), word.end()) is not None
 
 
 def _passes(small: str, word: re.Match[str], line: int) -> bool:
-    """Return whether the match `word`, a "pass", is a verb ("the tests pass"), not short for "password".
+    """Return whether the match `word` is "pass" as a verb ("the tests pass"), not short for "password".
 
-    `small`: the text in lower case; `line`: the start of the word's line in it.
+    `small`: the text in lower case; `line`: the start of the word's line in `small`.
     """
     before = max(line, word.start() - 80), word.start()
     return word[0] == "pass" and _ACCOUNT.search(small, *before) is None
@@ -289,7 +290,10 @@ def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
 
 
 def is_lone_word(value: str) -> bool:
-    """Return whether a quoted word of letters is a secret value, not a description of the value."""
+    """Return whether a quoted value is a single word that may be a password: letters only, at least six.
+
+    False for placeholders, and for words such as "required" or "string", which only describe a value.
+    """
     return (
         value.isalpha()
         and len(value) >= 6
@@ -325,9 +329,9 @@ def _trimmed(text: str, start: int, end: int, *, is_password: bool) -> SecretSpa
 
 
 def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
-    """Yield the span of the value in front of the word for a secret: `hunter2 is the staging password`.
+    """Yield the span of the value in front of `word`, as in `hunter2 is the staging password`.
 
-    `line`: the start of the word's line.
+    `word`: the match of a word for a secret; `line`: the start of its line.
     """
     is_password = word["password"] is not None
     begin = max(line, word.start() - 120)
@@ -478,7 +482,7 @@ def _is_drawn_there(value: str, *, is_password: bool) -> bool:
 
 
 def _is_all_kinds(part: str) -> bool:
-    """Return whether a part of a name mixes digits and letters of both cases, which ordinary names do not."""
+    """Return whether a part of a name has digits and letters of both cases in an order unusual for names."""
     return _ALL_KINDS.match(part) is not None and _NUMBERED_NAME.fullmatch(part) is None
 
 
@@ -489,7 +493,10 @@ def _services() -> re.Pattern[str]:
 
 
 def _word_start(text: str, least: int, place: int) -> int:
-    """Return the start of the word that contains position `place`; the search stops at `least`."""
+    """Return the start of the word that contains position `place`.
+
+    The search goes back to `least` at most; if there is no space from there on, `place` is returned.
+    """
     spaces = [text.rfind(space, least, place) for space in " \t\n"]
     return max(spaces) + 1 if max(spaces) >= 0 else place
 
@@ -512,7 +519,7 @@ _LONE_KEYS = pattern_of("keys?|schlüssel|clés?|claves?|chave|chiave|ключ|�
 
 
 def table_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
-    """Yield the spans of values in Markdown tables: beside a cell with a secret's name, or below one.
+    """Yield the spans of secrets in Markdown tables: beside or below a cell with a name such as "password".
 
     `lines`: the (start, end) positions of the lines to search.
     """
@@ -599,7 +606,7 @@ _NAMED_ELEMENT = pattern_of(
 
 
 def tag_secrets(text: str) -> Iterator[SecretSpan]:
-    """Yield the spans of values in XML and HTML: `<password>...</password>`, `<th>Password</th><td>...`."""
+    """Yield the spans of secrets in XML and HTML: `<password>...</password>`, `<th>Password</th><td>...`."""
     for pattern in (_TAG, _CELLS, _PLIST, _ATTRIBUTE, _NAMED_ELEMENT):
         for match in pattern.finditer(text):
             kind = (
@@ -716,8 +723,8 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 def possible_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets in `text` and the possible ones, such as words and numbers beside "login".
 
-    Use it for text that is sent to a model: a harmless value that is replaced there costs little, because it
-    is restored in the answer.
+    Use this for text that is sent to a model: a harmless value that is replaced there costs little, because
+    it is restored in the answer. The result is in order and without overlaps.
     """
     return _found(text, _possible_spans)
 
@@ -852,9 +859,10 @@ _READ_AS = {
 
 
 def _as_read(text: str) -> tuple[str, list[int] | None]:
-    """Return the text as a reader sees it, and the original index of each character; None if all are kept.
+    """Return the text as a reader sees it, and the original index of each of its characters.
 
     Letters in unusual forms become plain ones; invisible characters and Markdown's backslashes are removed.
+    If nothing is removed, the indexes are the same, and None is returned instead of them.
     """
     gaps: list[str] = []
     if not text.isascii():
@@ -903,9 +911,9 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
 
 
 def _inside_escapes(text: str) -> dict[int, int]:
-    """Return position -> end of the escape sequence, for each position inside such a sequence.
+    """Return position -> end of the escape sequence, for each position inside an escape sequence.
 
-    A redaction that began at such a position would leave half an escape sequence behind.
+    It is for spans that begin at such a position: replacing them would leave half an escape sequence behind.
     """
     return {
         place: escape.end()
@@ -925,7 +933,7 @@ def _character(escape: str) -> str:
 
 
 def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
-    """Return the spans with overlapping ones merged into one, of the most specific kind (`_RANK`)."""
+    """Return the spans in order, overlapping ones merged into one with the most specific kind (`_RANK`)."""
     found: list[Secret] = []
     for start, end, kind in sorted(spans, key=lambda span: span[0]):
         if end <= start:
@@ -991,10 +999,10 @@ _NEXT_PARAMETER = pattern_of(r"&\w+=")
 def marked_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets in a memory that a person should check.
 
-    `redact` replaces anything that may be a secret. A marked secret costs a person's time, so its value must
-    have a known format, look random, or be a word with digits in the place of a password. A value
-    made only of words or names is not marked, nor are placeholders, default passwords, code, examples, and
-    values shortened by their author.
+    They are fewer than those that `redact` replaces, because each one costs a person's time: the value must
+    have a known format, look random, or be a word with digits in the place of a password. A value made only
+    of words or names is not marked, nor are placeholders, default passwords, code, examples, and values
+    shortened by their author.
     """
     return tuple(
         secret
@@ -1084,8 +1092,8 @@ def _is_by_chance(value: str, kind: str, *, is_given: bool) -> bool:
 def describes_itself(value: str) -> bool:
     """Return whether a value is an obvious placeholder, not a secret, such as `your-password-123`.
 
-    Such a value consists of words for a missing secret (`SecretWords.self_naming`) and of obvious numbers, or
-    it repeats or counts (`xxxx`, `1234567890`).
+    A placeholder consists of words for a missing secret (`SecretWords.self_naming`) and of obvious numbers,
+    or it repeats or counts (`xxxx`, `1234567890`).
     """
     words = secret_words()
     parts = [part.lower() for part in _NAME_PART.findall(value)]

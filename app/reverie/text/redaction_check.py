@@ -44,10 +44,10 @@ _PIECE = pattern_of(r"[A-Za-z0-9]{7,}")
 def failed_checks() -> tuple[str, ...]:
     """Return the names of the test secrets that redaction fails to hide; empty if it hides all.
 
-    The self-test runs before anything is sent, because with a broken regular expression engine, a damaged
+    This self-test runs before anything is sent, because with a broken regular expression engine, a damaged
     installation or a wrong edit of a pattern, redaction would silently find nothing. One secret of each kind
-    is redacted: the secret must be gone, and the words around it must still be there. It takes less than a
-    millisecond once the patterns are compiled; the result is cached for the life of the process.
+    is redacted: the secret must be gone, and the words around it must still be there. The test takes less
+    than a millisecond once the patterns are compiled; its result is cached for the life of the process.
     """
     if _is_hidden("\n".join(text for _name, text in PLANTED)):
         return ()

@@ -101,8 +101,9 @@ _LONGEST_KEY = 32_768
 class _Rows(Struct, frozen=True):
     """The table of secrets (`SecretTable`), prepared for the search.
 
-    `by_prefix`: the secrets with a known prefix, by prefix. `in_words`: the patterns that are applied to
-    long words; `in_texts`: those that are applied to the whole text.
+    `by_prefix`: the secrets with a known prefix, by prefix. `in_words`: the patterns that are applied to long
+    words; `in_texts`: those that are applied to the whole text. `least_word`: the length of the shortest word
+    that may contain a secret of the table.
     """
 
     by_prefix: dict[str, Prefixed]
@@ -153,7 +154,7 @@ def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def places_of(text: str, part: str) -> Iterator[int]:
-    """Yield each index of `part` in `text`."""
+    """Yield each index at which `part` occurs in `text`; the occurrences do not overlap."""
     position = text.find(part)
     while position >= 0:
         yield position
@@ -199,7 +200,7 @@ def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretS
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, text) of each word that is long enough for a secret of the table."""
+    """Yield (start, end, text) of each word that is long enough to contain a secret of the table."""
     least, position = _rows().least_word, 0
     for word in [word for word in text.split() if len(word) >= least]:
         position = text.index(word, position)
@@ -228,12 +229,12 @@ def _in_addresses(text: str) -> Iterator[SecretSpan]:
 
 @cache
 def prefixes_pattern() -> re.Pattern[str]:
-    """Return the pattern that finds the table's prefixes after a boundary; the longest match wins."""
+    """Return the pattern that finds prefixes of secrets (`Prefixed`) after a boundary; the longest wins."""
     return re.compile("(?<![A-Za-z0-9])" + any_of(_rows().by_prefix))
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return a pattern that finds any of the words; of words with the same beginning the longest one wins.
+    """Return a pattern that finds any of `words`; of words with the same beginning, it finds the longest.
 
     A search for hundreds of words takes no longer than one for ten.
     """
@@ -336,7 +337,7 @@ def _behind_p(text: str) -> Iterator[SecretSpan]:
 def _is_header_value(scheme: str, value: str) -> bool:
     """Return whether a match is an HTTP header, not a sentence that begins with "Authorization:".
 
-    `scheme`: the word before the value, such as "Bearer"; empty if there is none.
+    `scheme`: the word before the value, such as "Bearer"; empty if there is none. `value`: the credential.
     """
     if scheme.lower() == "basic":
         return _is_credential(scheme, value)
@@ -352,7 +353,10 @@ def _is_netrc(host: str, value: str) -> bool:
 
 
 def _is_credential(scheme: str, value: str) -> bool:
-    """Return whether `value` is a credential, not a word of prose after `scheme`: "bearer" or "basic"."""
+    """Return whether `value` is a credential, not a word of prose.
+
+    `scheme`: the word before the value, "bearer" or "basic" in any case.
+    """
     if scheme.lower() == "bearer":
         return any(map(str.isdigit, value)) and not is_placeholder(value)
     try:
@@ -411,8 +415,8 @@ def login_secrets(text: str, small: str) -> Iterator[SecretSpan]:
     """Yield the spans of secrets that have no word such as "password" or "token" near them.
 
     These are logins as `name / password`, PINs, recovery codes, licences, and keys used for signing. Each
-    rule begins at a word of its own, in the languages that notes are written in, and then examines a bounded
-    piece of the same line. `small`: the text in lower case, of the same length.
+    rule begins at a word such as "PIN" or "licence", in the languages that notes are written in, and then
+    examines the text after it up to a maximum length. `small`: the text in lower case, of the same length.
     """
     if "/" in text or ":" in text or "," in text:
         yield from _logins(text, small)

@@ -22,7 +22,12 @@ _FLAGS = frozenset({"exact", "random"})
 
 
 class Prefixed(Struct, frozen=True):
-    """A type of secret that begins with `prefix`, which identifies its service."""
+    """A type of secret that begins with `prefix`, which identifies its service.
+
+    `alphabet`: the characters that may follow the prefix; `least`: how many must follow at least (`exact`:
+    exactly so many). `random`: the characters after the prefix must look random, because the prefix is short
+    or an ordinary word. `source`: the documentation that describes the format.
+    """
 
     service: str
     prefix: str
@@ -30,17 +35,22 @@ class Prefixed(Struct, frozen=True):
     alphabet: str
     """The characters that may follow the prefix."""
     least: int
-    """Fewest characters after the prefix that make a secret."""
+    """The minimum number of characters after the prefix."""
     source: str
     """Site and page of the documentation that describes the format."""
     exact: bool = False
     """Whether exactly `least` characters follow; the next character is then not one of `alphabet`."""
     random: bool = False
-    """Whether the rest must look random, because the prefix is short or an ordinary word."""
+    """Whether the characters after the prefix must look random, because it is short or an ordinary word."""
 
 
 class Shaped(Struct, frozen=True):
-    """A type of secret that a regular expression finds by its format, without a known prefix."""
+    """A type of secret that a regular expression finds by its format, without a known prefix.
+
+    `word`: a string that every match of `pattern` contains; texts without this string are not searched. The
+    secret is group 1 of `pattern`, or the whole match if there is no group. `source`: the documentation that
+    describes the format.
+    """
 
     service: str
     word: str
@@ -59,7 +69,11 @@ class Shaped(Struct, frozen=True):
 
 
 class Nearby(Struct, frozen=True):
-    """A type of secret without a prefix, recognised only near its service's name and a word such as "key"."""
+    """A type of secret without a prefix, recognised only near its service's name and a word such as "key".
+
+    `names`: names of the service in lower case, one of which must be near. `pattern`: a regular expression
+    that matches the secret as a whole word. `source`: the documentation that describes the format.
+    """
 
     service: str
     names: tuple[str, ...]
@@ -70,7 +84,11 @@ class Nearby(Struct, frozen=True):
 
 
 class SecretTable(Struct, frozen=True):
-    """The kinds of secrets in a resource file, in the order of the file, which states their invariants."""
+    """The types of secrets in the resource file `secrets.toml`, each in the order of the file.
+
+    `prefixed`: those that begin with a known prefix. `patterns`: those that have a format of their own.
+    `nearby`: those that are recognised only near the name of their service.
+    """
 
     prefixed: tuple[Prefixed, ...]
     patterns: tuple[Shaped, ...]
@@ -78,7 +96,15 @@ class SecretTable(Struct, frozen=True):
 
 
 class SecretWords(Struct, frozen=True):
-    """The lists of words by which secrets in prose are recognised, in lower case."""
+    """The lists of words by which secrets in prose are recognised, in lower case.
+
+    `gives`: words that announce a value, such as "is", and `fillers`, words between these and the value.
+    `examples`, `example_parts`, `self_naming` and `self_naming_ends`: signs of a value that is only an
+    example or a placeholder. `sentence`: words of sentences, which no passphrase has. `defaults`: default
+    passwords of programs. `open_keys`: words before "key" for a key that is no secret. `password_names`,
+    `token_names` and the endings: names of values that are secrets; "foreign" ones are in other languages
+    than English.
+    """
 
     gives: frozenset[str]
     """Words and signs that announce the value after a word such as "password": `is`, `=`."""
@@ -95,7 +121,7 @@ class SecretWords(Struct, frozen=True):
     self_naming_ends: tuple[str, ...]
     """Like `self_naming`, for endings of words."""
     defaults: frozenset[str]
-    """Default passwords of programs."""
+    """Default passwords of programs, which are not marked as secrets."""
     open_keys: frozenset[str]
     """Words which, before `key`, name a key that is not secret."""
     password_names: frozenset[str]

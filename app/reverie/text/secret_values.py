@@ -112,7 +112,7 @@ def is_bracketed(value: str) -> bool:
 
 
 def is_mask(body: str) -> bool:
-    """Return whether `body`, the text after a service's prefix, is a mask, not a key: `xxxx`, `your-key`."""
+    """Return whether `body`, the text after a service's prefix, is a placeholder: `xxxx`, `your-key`."""
     letters = set(body.lower()) - set("-_.")
     if len(letters) <= 2 or (_SAME.search(body) is not None and len(letters) <= 5):
         return True
@@ -122,12 +122,12 @@ def is_mask(body: str) -> bool:
 
 
 def is_place(value: str) -> bool:
-    """Return whether a value is a path or an address."""
+    """Return whether a value is a path, an address (URL) or the name of a thing in a cloud."""
     return _PLACE.match(value) is not None
 
 
 def is_file_name(value: str) -> bool:
-    """Return whether a value ends like the name of a file or host."""
+    """Return whether a value ends like the name of a file or host: a dot and two to five letters."""
     return _FILE_NAME.match(value) is not None
 
 
@@ -137,25 +137,25 @@ def is_identifier(value: str) -> bool:
 
 
 def is_call(value: str) -> bool:
-    """Return whether a value begins like a call or an index in code."""
+    """Return whether a value begins like a call, an index or a block in code: `get(`, `config.keys[`."""
     return _CALL.match(value) is not None
 
 
 def is_mixed(value: str) -> bool:
-    """Return whether a value contains letters and digits."""
+    """Return whether a value contains both letters and digits."""
     return _LETTER.search(value) is not None and _DIGIT.search(value) is not None
 
 
 def is_hash_like(value: str) -> bool:
-    """Return whether a value may be a checksum, a commit or an identifier.
+    """Return whether a value may be a checksum, a commit or an identifier, or the hash of a password.
 
-    Such values are hexadecimal digits, UUIDs and digests of passwords.
+    Such values are hexadecimal digits, UUIDs and hashes such as those of bcrypt.
     """
     return any(pattern.match(value) is not None for pattern in (_HEX, _UUID, _CRYPT))
 
 
 def is_hex(value: str) -> bool:
-    """Return whether a value consists of hexadecimal digits only."""
+    """Return whether a value consists of hexadecimal digits only, perhaps after `0x`."""
     return _HEX.match(value) is not None
 
 
@@ -184,9 +184,10 @@ def is_uuid(value: str) -> bool:
 
 
 def is_password_like(value: str) -> bool:
-    """Return whether a word of a sentence may be a password.
+    """Return whether one word of a text may be a password.
 
-    It must not be a plain word, name, number, version, path or method.
+    It must not be a plain word, name, number, version, path or method; a number of six digits or more may be
+    one.
     """
     if len(value) < 5 or len(value) > 200 or is_placeholder(value) or is_place(value) or is_call(value):
         return False
@@ -216,7 +217,7 @@ def is_password_like(value: str) -> bool:
 def is_strong(value: str) -> bool:
     """Return whether a value mixes signs, letters and digits as people do in a password (`Winter2026+x`).
 
-    Words and names do not mix all three.
+    Ordinary words and names do not mix all three.
     """
     return _STRONG.match(value) is not None and not is_placeholder(value) and not _PLAIN_SIGNS.search(value)
 
@@ -227,8 +228,8 @@ def drawn_bits(value: str) -> float:
     The result is about 4 for words and names made of words, and about 5.7 for random values. The value is
     split into pieces: words (delimited by case) and numbers. Each piece adds 6 bits; a word also adds the
     bits of its pairs of letters (`SecretWords.letter_pairs`), a number 3 bits per further digit. The first
-    number adds only 4 bits, and a piece after `.`, `_`, `-` or `/` only 3, because names contain these too.
-    Those signs add nothing themselves; other signs add 5 bits each.
+    number adds only 4 bits instead of 6, and a piece after `.`, `_`, `-` or `/` only 3, because names contain
+    these too. Those signs add nothing themselves; other signs add 5 bits each.
     """
     pairs = secret_words().letter_pairs
     bits = count = numbers = 0
@@ -250,7 +251,7 @@ def drawn_bits(value: str) -> float:
 
 
 def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
-    """Return whether a value looks random letter by letter, even if it is short or has only letters.
+    """Return whether a value looks random by its letters and digits, even if it is short or has only letters.
 
     `least`: the minimum length; `bits`: the minimum of `drawn_bits`. False for hexadecimal values, which are
     more often checksums. 4.7 bits are reached by 990 of 1,000 random values of 14 letters or digits, and by
@@ -291,7 +292,7 @@ def _is_random_run(run: str) -> bool:
 def holds_any(text: str, parts: Iterable[str]) -> bool:
     """Return whether `text` contains one of `parts`.
 
-    Callers use it before a pattern that cannot match without one of the parts; this test takes a
+    Callers use this before a pattern that cannot match without one of the parts, because this test takes a
     hundredth of the time.
     """
     for part in parts:  # noqa: SIM110 - asked ten times of each text; a generator takes twice as long
@@ -417,7 +418,7 @@ def _lines_with(hints: re.Pattern[str], small: str) -> list[tuple[int, int]]:
 
 
 def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
-    """Yield the spans of all values on `lines` that are secrets because of their name.
+    """Yield the spans of all values on `lines` that are secrets because of the name in front of them.
 
     For example `DB_PASSWORD=...`, `API key: ...`, `--token ...`. A name is split into words (`dbPassword` is
     "db", "password") and judged by the last of these words; if that word is not conclusive ("key"), also by
@@ -436,9 +437,10 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
 
 
 def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSpan | None]:
-    """Return the position at which to continue the search, and the span of the value (None: not a secret).
+    """Return the position at which to continue the search, and the span of the value after a name.
 
-    `named`: the match of the name before the value; `line`: the start of the name's line.
+    The span is None if the value is not a secret. `named`: the match of the name before the value; `line`:
+    the start of the name's line.
     """
     position = named.end()
     name = named["name"]
@@ -492,7 +494,7 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def kind_of_name(name: str) -> Kind | None:
-    """Return the kind of value that a name announces, by its last word; None if it is not a secret."""
+    """Return the kind of value that a name announces, by its last word; None if the value is not a secret."""
     if not name.isascii():
         small = name.lower()
         if small.endswith(secret_words().foreign_passwords):
@@ -502,7 +504,10 @@ def kind_of_name(name: str) -> Kind | None:
 
 
 def kind_of_words(words: list[str]) -> Kind | None:
-    """Return the kind of value that a name announces, given its words in lower case; None: not a secret."""
+    """Return the kind of value that a name announces, given its words in lower case.
+
+    None if the value is not a secret.
+    """
     while words and words[-1].isdigit():
         words = words[:-1]
     if not words:
@@ -539,10 +544,10 @@ def kind_of_words(words: list[str]) -> Kind | None:
 
 
 def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Kind | None) -> Kind | None:
-    """Return the kind of a name that is the last of several words: `API key: ...`, `db pass: ...`.
+    """Return the kind of value that a name of several words announces: `API key: ...`, `db pass: ...`.
 
-    None: not a secret. `named`: the match of the name; `kind`: the kind that its last word has alone;
-    `line`: the start of the name's line.
+    None if the value is not a secret. `named`: the match of the last word; `kind`: the kind that this word
+    has alone; `line`: the start of its line.
     """
     start = named.start("name")
     before = _BEFORE.search(text[max(line, start - 60) : start])
@@ -595,7 +600,7 @@ def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> b
 def _is_bare_secret(kind: Kind, named: re.Match[str], value: str, following: str, *, line_ends: bool) -> bool:
     """Return whether a value without quotes is a secret.
 
-    `kind`: the kind that the name in front announces; `named`: the match of the name; `following`: the
+    `kind`: the kind that the name in front of it announces; `named`: the match of that name; `following`: the
     character after the value; `line_ends`: whether nothing else follows on the line.
     """
     if not _may_be_secret(kind, named["name"], value):
@@ -632,8 +637,8 @@ def _may_be_secret(kind: Kind, name: str, value: str) -> bool:
 def _looks_made(kind: Kind, value: str) -> bool:
     """Return whether a value looks machine-made: letters and digits mixed, or one long run.
 
-    `kind`: the kind of the name in front of the value. A name that is weak evidence of a secret ("key")
-    requires a longer or more random value than a strong one ("token").
+    `kind`: the kind that the name in front of the value announces. After a name that is weak evidence of a
+    secret ("key"), the value must be longer or more random than after a strong one ("token").
     """
     if len(value) < _LEAST[kind] or PUBLIC_KEY.match(value):
         return False
@@ -665,9 +670,10 @@ _PAIR_REACH = 200
 
 
 def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Yield the spans of secrets in pairs of fields, one with the name and one with the value, in any order.
+    """Yield the spans of secrets in pairs of fields, one with the name and one with the value.
 
-    Kubernetes, CloudFormation and forms have such pairs. `small`: the text in lower case, of equal length.
+    Either field may be the first. Kubernetes, CloudFormation and forms have such pairs. `small`: the text in
+    lower case, of equal length.
     """
     if not holds_any(small, ("val", "content", "default", "string")):
         return

@@ -68,7 +68,10 @@ def was_left(count: int) -> str:
 
 
 def with_write_protected(summary: str, paths: Sequence[str]) -> str:
-    """Return `summary` with a note on the write-protected files `paths`, which the run did not change."""
+    """Return `summary` with a note on the write-protected files `paths`, which the run did not change.
+
+    If `paths` is empty, no note is added.
+    """
     if not paths:
         return summary
     if summary and summary[-1] not in ".!?":
@@ -78,7 +81,10 @@ def with_write_protected(summary: str, paths: Sequence[str]) -> str:
 
 
 def with_pairs(summary: str, pairs: int) -> str:
-    """Return `summary` of a run with a note that a person has to decide on `pairs` pairs of memories."""
+    """Return `summary` of a run with a note that `pairs` pairs of memories are worth a look by a person.
+
+    If `pairs` is 0, no note is added.
+    """
     if not pairs:
         return summary
     end = "" if summary.endswith((".", "!", "?")) else "."
@@ -112,8 +118,8 @@ _LONGEST_WORD = 500
 def between_words(cut: str, text: str) -> str:
     """Return `cut`, a prefix of `text`, without its last word if that word continues in `text`.
 
-    Otherwise the first half of a key could remain, which would not be recognised as a secret. A word of more
-    than 500 characters is not removed.
+    Otherwise the first half of a key could remain, which would not be recognised as a secret. The word is
+    kept if it is the only one in `cut`, or has 500 characters or more.
     """
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
@@ -199,7 +205,10 @@ def plural(one: str, many: str, number: int, /, **values: str | int) -> Phrase:
 
 
 def plain(text: str) -> Phrase:
-    """Return a phrase for text without a translation: from a file, another program or an error."""
+    """Return a phrase for text without a translation: from a file, another program or an error.
+
+    A text that is a phrase already is returned unchanged.
+    """
     return text if isinstance(text, Phrase) else Phrase("{text}", {"text": text})
 
 

@@ -44,12 +44,16 @@ class Region(Struct, frozen=True):
 
 
 class MergeConflict(Struct, frozen=True):
-    """A place in the text that the user and another program changed in different ways."""
+    """A place in the text that the user and another program changed in different ways.
+
+    `mine`: the typed lines; `theirs`: the lines on disk. `at`, `base`: where the conflict is in the merged
+    text and in the base of the next merge.
+    """
 
     at: Region
     """The lines of the conflict in the merged text, which are those of mine."""
     base: Region
-    """The lines of the conflict in the base."""
+    """The lines of the conflict in the base of the next merge (`Merged.rebased`)."""
     mine: tuple[str, ...]
     """The typed lines."""
     theirs: tuple[str, ...]
@@ -57,7 +61,11 @@ class MergeConflict(Struct, frozen=True):
 
 
 class Merged(Struct, frozen=True):
-    """The result of a merge: a text, its conflicts, and the base of the next merge."""
+    """The result of a merge: a text, its conflicts, and the base of the next merge.
+
+    `taken`: the regions of `text` that came from the text on disk. `rebased`: the base to use with `text` in
+    the next merge: the text on disk, but with the lines of the old base in each conflict.
+    """
 
     text: str
     taken: tuple[Region, ...]
@@ -68,7 +76,11 @@ class Merged(Struct, frozen=True):
 
 
 class TextChange(Struct, frozen=True):
-    """A region of lines that is not the same in all three texts; `kind` says which side changed it."""
+    """A region of lines that is not the same in all three texts.
+
+    `kind`: which of the two texts changed it: `mine`, `theirs`, both in the same way (`same`), or both in
+    different ways (`conflict`). `base`, `mine`, `theirs`: the region in each text.
+    """
 
     kind: _Kind
     base: Region
@@ -77,7 +89,10 @@ class TextChange(Struct, frozen=True):
 
 
 def merge(base: str, mine: str, theirs: str) -> Merged:
-    """Merge the changes from `base` to `theirs` into `mine`; places that both changed become conflicts."""
+    """Merge the changes from `base` to `theirs` into `mine`; return the merged text and its conflicts.
+
+    A place that both texts changed, in different ways, becomes a conflict.
+    """
     return _built(base, mine, theirs, take=True)
 
 
@@ -103,7 +118,7 @@ def settled(base: str, mine: str, theirs: str) -> str:
 def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Side) -> tuple[str, str]:
     """Return the text and its base after the user has decided `conflict`, one of the `open_conflicts`.
 
-    The conflict is replaced by the lines of `side`.
+    The conflict is replaced by the lines of `side`: "mine", "theirs" or "both".
     """
     lines, below = mine.split("\n"), base.split("\n")
     lines[conflict.at.start : conflict.at.end] = chosen(conflict, side)
@@ -112,7 +127,10 @@ def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Si
 
 
 def chosen(conflict: MergeConflict, side: Side) -> list[str]:
-    """Return the lines that replace a conflict if the user chooses `side`; for `both`, mine come first."""
+    """Return the lines that replace a conflict if the user chooses `side`: "mine", "theirs" or "both".
+
+    For "both", the lines of mine come first.
+    """
     if side == "mine":
         return list(conflict.mine)
     if side == "theirs":
@@ -121,7 +139,7 @@ def chosen(conflict: MergeConflict, side: Side) -> list[str]:
 
 
 def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
-    """Return the regions that differ, as pairs: the region in `old` and that in `new`."""
+    """Return the regions in which the lines differ, as pairs: the region in `old` and that in `new`."""
     runs = matching(old, new, TYPING_STEPS)
     return [
         (Region(start, end), Region(new_start, new_end))
@@ -132,7 +150,7 @@ def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
 def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
     """Return the merge of the texts `mine` and `theirs`, whose common ancestor is `base`.
 
-    `take`: apply the changes that only `theirs` has; False makes conflicts of these changes too.
+    `take`: apply the changes that only `theirs` has; if False, these changes become conflicts too.
     """
     base_lines, mine_lines, their_lines = base.split("\n"), mine.split("\n"), theirs.split("\n")
     text: list[str] = []

@@ -43,45 +43,48 @@ QUIET = frozenset({"prompt_snapshot", "silent_turn_reminder"})
 
 
 class LoadedFile(Struct, frozen=True):
-    """One file that the program loaded, as its record describes it."""
+    """One file that Claude Code loaded into the context of a session, as its transcript records it."""
 
     path: str
     kind: str
-    """`Managed`, `User`, `Project`, `Local` or `AutoMem`; empty if the record has none."""
+    """The kind of the file; empty if the record has none.
+
+    `Managed`, `User`, `Project`, `Local`, or `AutoMem` for the index of the project's memory.
+    """
     text: str
 
 
 class Instructions(Struct, frozen=True):
-    """The instruction files that the program loaded at one time: an attachment of the kind `instructions`."""
+    """The instruction files that Claude Code loaded at one time, from an attachment in a transcript."""
 
     files: tuple[LoadedFile, ...]
     """The files, in the order in which the model gets them."""
     changed: bool = False
-    """Whether these are only the files that are new or differ."""
+    """Whether `files` has only the files that are new or differ."""
     removed: tuple[str, ...] = ()
     """With `changed`: the files that are no longer loaded."""
 
 
 class Recalled(Struct, frozen=True):
-    """One memory that the program chose for a prompt and gave to the model."""
+    """One memory that Claude Code chose for a prompt and gave to the model."""
 
     path: str
     text: str
 
 
 class LoadedContext(Struct):
-    """The instruction files and memories that one session has loaded, by the end of its transcript."""
+    """The instruction files and memories that one session has loaded, as its transcript records them."""
 
     files: dict[str, LoadedFile] = field(default_factory=dict)
-    """The files that the session has loaded, in order, by path."""
+    """The files that the session has loaded, in order: path -> file."""
     at: int | None = None
-    """The time at which the last list was recorded, UTC ms; None if there is none."""
+    """The time at which the last list of files was recorded (UTC ms); None if there is none."""
     lists: int = 0
-    """Number of recorded lists of loaded files; 0: this version records none, or no prompt was sent yet."""
+    """The number of recorded lists of files; 0: this version records none, or no prompt was sent yet."""
     recalled: dict[str, int] = field(default_factory=dict)
-    """Number of recalls of each memory, by path."""
+    """The recalled memories: path -> number of recalls."""
     nested: tuple[str, ...] = ()
-    """Files of subdirectories that were loaded when the agent entered them."""
+    """The files of subdirectories that were loaded when the agent entered them."""
     complete: bool = True
     """Whether the transcript was read to its end; False if it is too large."""
 
@@ -110,7 +113,7 @@ class LoadedContext(Struct):
 
 
 def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
-    """Return the instructions that an attachment records; None if it is of another kind."""
+    """Return the loaded instruction files that an attachment records; None if it is of another kind."""
     if attachment.get("type") != INSTRUCTIONS:
         return None
     return Instructions(
@@ -135,7 +138,7 @@ def nested_in(attachment: Mapping[str, Any]) -> str:
 def recorded(path: Path) -> LoadedContext:
     """Return the files and memories that the session with the transcript `path` has loaded.
 
-    Raises `FileNotFoundError`, `Unavailable`.
+    Raises `FileNotFoundError` if there is no transcript, `Unavailable` if it cannot be read.
     """
     found = LoadedContext()
     with reading_transcript(path) as file:

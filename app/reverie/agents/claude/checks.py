@@ -24,7 +24,7 @@ _MOST_FILES = 10_000
 
 
 class _MemoryFacts(Struct, frozen=True):
-    """The facts that the doctor's checks of one project's memory use."""
+    """The facts about one project's memory that the doctor's checks use."""
 
     off: str
     """The reason why the memory is off, in words; empty if it is on."""
@@ -33,12 +33,14 @@ class _MemoryFacts(Struct, frozen=True):
     problem: str
     """The reason why the index cannot be read; empty if it can, or does not exist."""
     memories: int
-    """Number of memories that the index covers, without those of the team or of a folder with an index of its
-    own."""
+    """The number of memories that the index covers.
+
+    Memories of the team, or of a folder with an index of its own, are not counted.
+    """
     unlisted: int
-    """Number of memories that no line of the index names."""
+    """The number of those `memories` that no line of the index names."""
     dangling: int
-    """Number of links in the index that lead to no file."""
+    """The number of links in the index that lead to no file."""
     lock: StatusLine | None
     """The status line with the time of the last consolidation; None if there is no status line."""
     closed: tuple[str, ...] = ()

@@ -58,15 +58,15 @@ class LockState(Struct, frozen=True):
     """The state of a memory's consolidation, as its lock file records it."""
 
     at: int | None = None
-    """Time of the last consolidation, or start of the current one, UTC ms; None for never."""
+    """The time of the last consolidation, or the start of the current one (UTC ms); None for never."""
     holder: int | None = None
     """The process id in the file; None if there is none."""
     alive: bool = False
-    """Whether that process runs."""
+    """Whether the process `holder` runs."""
     running: bool = False
     """Whether a consolidation is under way."""
     ended: bool = False
-    """Whether the consolidation of a living process is known to be over."""
+    """Whether the consolidation is known to be over although the process is alive."""
 
 
 def _never(_holder: int, _at_ms: int, _now_ms: int) -> bool:
@@ -120,7 +120,10 @@ def _recorded_since(transcript: Path, at_ms: int) -> bool:
 
 
 def _newest_change(directory: Path) -> int:
-    """Return the time of the last change in a memory directory, UTC ms, ignoring the lock itself."""
+    """Return the time of the last change in a memory directory (UTC ms), ignoring the lock itself.
+
+    0 if nothing in it can be examined.
+    """
     newest = 0
 
     def not_listed(_error: OSError) -> None:

@@ -525,28 +525,31 @@ class ClaudeHome(Home):
     def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
         """Return the directories in `projects/` with their sessions; first read unknown working directories.
 
-        `only`: the names of the directories to return; None: all. Problems while reading are added to
-        `problems`.
+        `only`: the names of the directories to return; None: all. A sentence on each problem while reading is
+        added to `problems`.
         """
         directories = self._sessions.listed(problems, only)
         self._known.learn_missing(directories)
         return directories
 
     def _session_owner(self, session_id: str, place: str) -> str:
-        """Return the project of a session whose files are in the directory `place`."""
+        """Return the project path of a session whose files are in the directory `place` in `projects/`."""
         if not self._known.paths(place):
             self._listed([], (place,))
         return self._owner_of_path(place, self._known.cwd(session_id, place))
 
     def _owner_of_path(self, place: str, cwd: str) -> str:
-        """Return the project of a session with the working directory `cwd`.
+        """Return the path of the project of a session with the working directory `cwd`.
 
         `cwd` is empty if it is unknown; the project is then that of the directory `place` in `projects/`.
         """
         return self._stores.root_of(cwd) if cwd else self._owner(place)
 
     def _owner(self, name: str) -> str:
-        """Return the project of the directory `name` in `projects/`."""
+        """Return the path of the project of the directory `name` in `projects/`.
+
+        If the working directory of its sessions is unknown, this is the path of the directory itself.
+        """
         paths = self._known.paths(name)
         return self._stores.root_of(paths[0]) if paths else str(self._stores.projects / name)
 

@@ -56,9 +56,10 @@ def without_front_matter(text: str) -> str:
 
 
 def loaded_text(text: str) -> str:
-    """Return the part of a file's text that the agent loads; empty if it loads nothing.
+    """Return the part of an instruction file's text that the agent loads; empty if it loads nothing.
 
-    Line breaks stay as they are unless a comment was removed, which turns all of them into `\\n`.
+    Front matter, HTML comments and surrounding white space are removed. Line breaks stay as they are unless a
+    comment was removed, which turns all of them into `\\n`.
     """
     body = without_front_matter(text)
     if "<!--" in body:
@@ -85,7 +86,7 @@ def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 class Mention(Struct, frozen=True):
-    """A path after an `@` in prose: an import, or an attempted one."""
+    """A path after an `@` in the prose of an instruction file: an import, or an attempted one."""
 
     target: str
     """The path as the agent reads it."""
@@ -94,11 +95,11 @@ class Mention(Struct, frozen=True):
     joined: str = ""
     """The character right before the `@`, which prevents the import; empty if there is none."""
     line: int = 0
-    """The first line (from 1) of the file with this path; 0 if unknown."""
+    """The first line of the file with this path, from 1; 0 if unknown."""
 
 
 def mentions_in(text: str) -> tuple[Mention, ...]:
-    """Return every path after an `@` in this text, in order, each once."""
+    """Return every path after an `@` in the prose of `text`, in order, each once."""
     body = without_front_matter(text)
     if "@" not in body:
         return ()
@@ -127,7 +128,7 @@ _NOTES = (".md", ".mdc", ".markdown", ".txt", ".rst")
 def why_not_imported(
     mention: Mention, is_there: Callable[[str], bool], *, too_deep: bool
 ) -> ImportProblem | None:
-    """Return the reason why a mention loads nothing.
+    """Return the reason why a mention of a path in an instruction file loads nothing.
 
     None for a mention that loads a file, and for one that was not meant as an import, such as a person's
     name. `is_there` returns whether a path, as written, leads to a file. `too_deep`: whether the mention is
@@ -156,7 +157,7 @@ def may_be_imported(name: str) -> bool:
 
 
 def is_limited(text: str) -> bool:
-    """Return whether the front matter of a rule limits it to some files.
+    """Return whether the front matter of `text`, a rule file, limits the rule to some files.
 
     Such a rule is not loaded at the start of a session.
     """
@@ -227,9 +228,9 @@ def _filled(pattern: str, depth: int) -> list[str]:
 
 
 def _without_comments(body: str) -> Iterator[tuple[str, int]]:
-    """Yield the body without top-level block comments, in pieces, with the number of lines before each.
+    """Yield the Markdown text `body` in pieces, without HTML comments that are blocks at its top level.
 
-    A body without comments is one piece.
+    Each piece comes with the number of lines before it in `body`. A body without comments is one piece.
     """
     lines = _lines(body)
     kept, last = [], 0
@@ -287,7 +288,10 @@ def _parsed(text: str) -> list[Token]:
 
 
 def _runs(text: str) -> Iterator[str]:
-    """Yield every piece of plain text, in which imports are searched."""
+    """Yield every piece of the Markdown `text` in which an `@path` counts as an import.
+
+    These are pieces of plain text: not code, HTML, or the target of a link.
+    """
     for token in _parsed(text):
         if token.type == "html_block":
             yield _beside_comments(token.content)

@@ -112,9 +112,9 @@ def existing_directory(names: Iterable[str], path: str) -> str:
 
 
 def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
-    """Return the directory that the agent uses under this environment; it need not exist.
+    """Return the directory that the agent uses as its home under this environment; it need not exist.
 
-    `home_dir`: the user's home directory.
+    `env`: the environment variables; `home_dir`: the user's home directory.
     """
     return Path(env["CLAUDE_CONFIG_DIR"]) if env.get("CLAUDE_CONFIG_DIR") else home_dir / ".claude"
 

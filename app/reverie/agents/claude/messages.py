@@ -34,12 +34,12 @@ _SET_UP_WITH = "Setup of the agent: "
 
 
 class ClaudeReadable:
-    """A `ReadableTranscript` of one transcript file of Claude Code, including a sub-agent's.
+    """A `ReadableTranscript` of one transcript file of Claude Code, also of a sub-agent's.
 
     The lines of one answer of the model become one message. Text that nobody typed has the kind `context`,
     and a compaction is an event. A sub-agent's text is marked as `side`, text abandoned by a rewind as
-    `undone` (formats/claude-code.md section 8). Two passes: the first finds the current branch, the second
-    makes the messages.
+    `undone` (formats/claude-code.md section 8). The file is read twice: first to find the messages that no
+    rewind abandoned, then to make the messages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,7 +63,7 @@ def _config_of(path: Path) -> str:
 class _Messages:
     """A converter of transcript entries into messages, in order.
 
-    An answer of the model is yielded only after all its lines have been read.
+    The text of one answer of the model is yielded only after all its lines have been read.
     """
 
     def __init__(self, config: str) -> None:
@@ -97,7 +97,7 @@ class _Messages:
         yield from self._pairing.rest()
 
     def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
-        """Store the entry if it is an attachment by the program; return whether it is one.
+        """Store the message of an attachment that Claude Code added; return whether the entry is one.
 
         `about`: the attachment in the entry. Neighbouring attachments are combined; those of no interest to a
         person (`QUIET`) are dropped. `undone`: whether a rewind abandoned the entry.

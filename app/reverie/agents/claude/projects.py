@@ -57,33 +57,32 @@ NOTES_FILE = "summary.md"
 
 
 class StoredSession(Struct, frozen=True):
-    """One session in a directory.
-
-    `transcript` None: only its notes are left. `updated_at` (UTC ms) and `size` (bytes) are those of the
-    transcript, or of the directory if there is no transcript.
-    """
+    """One session, stored in a directory of `projects/`."""
 
     id: str
     directory: str
+    """The name of the directory."""
     transcript: Path | None
+    """The transcript; None if only the session's notes exist."""
     updated_at: int
+    """The time of the last change of the transcript or, without one, of the session's directory (UTC ms)."""
     size: int
+    """The size of the transcript in bytes; 0 without one."""
     notes: bool
     """Whether the session has notes."""
 
 
 class ProjectDirectory(Struct, frozen=True):
-    """One directory in `projects/`; sessions newest first.
-
-    `sidechains`: transcripts of sub-agents that older versions stored beside the transcripts of sessions.
-    """
+    """One directory in `projects/`."""
 
     name: str
     path: Path
     memory: bool
-    """Whether the directory has a memory."""
+    """Whether the directory contains a memory directory."""
     sessions: tuple[StoredSession, ...]
+    """The sessions in the directory, newest first."""
     sidechains: tuple[tuple[Path, os.stat_result], ...] = ()
+    """The transcripts of sub-agents that older versions stored beside the transcripts of sessions."""
 
 
 def listed(
@@ -203,7 +202,10 @@ class ProjectCache:
         return tuple(dict.fromkeys(path for path in found if may_be_of(name, path)))
 
     def cwd(self, session: StoredSession | str, name: str) -> str:
-        """Return the working directory of a session in the directory `name`; empty if unknown."""
+        """Return the working directory of a session in the directory `name`; empty if unknown.
+
+        `session`: the session or its id.
+        """
         session_id = session if isinstance(session, str) else session.id
         told = self._running.get(session_id) or self._all().sessions.get(session_id, _NOTHING).cwd
         return told if told and may_be_of(name, told) else ""
@@ -255,7 +257,7 @@ class ProjectCache:
         return bool(self.cwd(session, session.directory)) or self._tried.get(session.id) == session.updated_at
 
     def _learn_head(self, session: StoredSession) -> bool:
-        """Read the beginning of the transcript of `session`; return whether it names a working directory."""
+        """Read a session's working directory from its transcript and store it; return whether it has one."""
 
         self._tried[session.id] = session.updated_at
         cwd = ""

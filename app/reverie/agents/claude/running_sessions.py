@@ -21,7 +21,7 @@ _MOST = 200
 
 
 class RunningSession(Struct, frozen=True):
-    """One running session of Claude Code, as the file of its process describes it."""
+    """One session of Claude Code, as the file of its process describes it; the process may have ended."""
 
     pid: int
     session_id: str

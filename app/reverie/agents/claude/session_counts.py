@@ -19,12 +19,13 @@ from reverie.values import Struct, field
 
 
 class SessionFacts(Struct):
-    """Counts for the thresholds of session notes.
+    """Counts of one session that decide whether its notes are due.
 
-    Only the main thread is counted: sub-agents and messages that no model wrote are skipped. `messages`:
-    number of messages by people and the model. `context_tokens`: tokens of the whole context with the last
-    answer. `calls_tools`: whether the last answer asks for tools, so that the model is in the middle of its
-    work. `cwd`: the directory in which the session began.
+    Only the main thread is counted, not sub-agents. `messages`: the number of records of the user and of the
+    model, including tool results. `context_tokens`: the tokens of the whole context with the last answer,
+    estimated if the service does not count them. `last_uuid`: the id of the last counted record.
+    `calls_tools`: whether the last answer asks for tools, so that the model is in the middle of its work.
+    `cwd`: the directory in which the session began.
     """
 
     messages: int = 0
@@ -77,7 +78,7 @@ class SessionFacts(Struct):
 
 
 class SessionScan:
-    """An incremental reader of one transcript.
+    """An incremental reader of one transcript, which counts messages, tokens and tool calls.
 
     Later calls read only added lines. A file that was replaced or became shorter is read again.
     """
@@ -89,7 +90,10 @@ class SessionScan:
         self._facts = SessionFacts()
 
     def update(self) -> SessionFacts:
-        """Read the lines added since the last call and return the current counts."""
+        """Read the lines added since the last call and return the current counts.
+
+        Raises `FileNotFoundError`, `UserError`.
+        """
         with reading_transcript(self._path) as file:
             status = os.fstat(file.fileno())
             place = (status.st_dev, status.st_ino)

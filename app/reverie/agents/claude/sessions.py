@@ -17,10 +17,10 @@ from reverie.files.directory import is_directory, is_file
 
 
 class ClaudeSessions:
-    """The sessions of one home; a session in two directories belongs to only one of them.
+    """The sessions of one home; a session in two directories is assigned to only one of them.
 
-    `projects` is the home's directory of project directories. The directories found are cached, and checked
-    again at each use.
+    `projects`: the directory `projects/` of the home. The directory of each session is cached, and the cached
+    one is checked at each use.
     """
 
     def __init__(self, projects: Path) -> None:
@@ -28,7 +28,7 @@ class ClaudeSessions:
         self._places: dict[str, str] = {}
 
     def lies_in(self, session: StoredSession, one: ProjectDirectory) -> bool:
-        """Return whether a listed session belongs to the directory `one`."""
+        """Return whether a listed session is assigned to the directory `one`."""
         return self._places.get(session.id) == one.name
 
     def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:

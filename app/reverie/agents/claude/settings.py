@@ -75,9 +75,9 @@ _MOST_KEPT = 5_000
 
 
 class Machine(Struct, frozen=True):
-    """The parts of the machine that the agent reads.
+    """The environment variables and directories of this machine that Claude Code reads.
 
-    `home_dir` is the user's; `managed` the directory of administrators' settings.
+    `home_dir` is the user's home directory; `managed` the directory of administrators' settings.
     """
 
     env: Mapping[str, str]
@@ -124,6 +124,7 @@ class NestedWorktree(Struct, frozen=True):
     """A worktree that lies inside the main checkout of its own repository."""
 
     root: Path
+    """The worktree."""
     main: Path
     """The main checkout."""
 
@@ -388,7 +389,7 @@ def memory_base(config: Path, machine: Machine) -> Path:
 
 
 class PathPattern:
-    """A pattern from settings, for whole absolute paths: see `Glob`.
+    """A pattern from settings, for whole absolute paths; the syntax is that of `Glob`.
 
     With `!` in front it matches everything else. An invalid or very long one matches nothing.
     """
@@ -420,7 +421,7 @@ def _files(config: Path, cwd: str | None, machine: Machine) -> Iterator[_File]:
 def _environment(files: list[_File], machine: Machine) -> dict[str, str]:
     """Return the environment of a session: that of `machine`, overridden by `env` in the settings `files`.
 
-    Stronger settings override weaker ones.
+    `files` are in the order of strength; the values of stronger settings override those of weaker ones.
     """
     env = dict(machine.env)
     for file in reversed(files):
@@ -554,9 +555,10 @@ def _ordered(
 ) -> _Order:
     """Return the instruction files in the order in which they are loaded.
 
-    `config`: the agent's home. `cwd`: the working directory; None: without the files of a project.
-    `machine`: the environment and the directories outside of the home. `added`: more directories whose files
-    are loaded (`--add-dir`). `judging`: whether to collect, in `failed`, the imports that load nothing.
+    `config`: the agent's home. `cwd`: the working directory; None: without the files of a project. `machine`:
+    the environment and the directories outside of the home. `added`: more directories whose files are loaded
+    (`--add-dir`). `judging`: whether to collect also the imports that load nothing, in `failed` of the
+    result.
     """
     order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(
@@ -590,7 +592,7 @@ class _Origin(Struct, frozen=True):
     """The kind of the owner.
 
     `managed`: imports are ignored, and no setting excludes the file. `user`: imports and links may lead
-    anywhere. `project`: only into the working directory.
+    anywhere. `project`: they may lead only into the working directory.
     """
 
 
@@ -607,7 +609,10 @@ class _Version(Struct, frozen=True):
 
 
 class _Order:
-    """A collector of instruction files: each file once, followed by its imports."""
+    """A collector of instruction files in loading order: each file once, followed by its imports.
+
+    The files are in `found`, failed imports in `failed`.
+    """
 
     def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
         """Create a collector without files.
@@ -755,7 +760,7 @@ class _Order:
             self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
 
     def add_closed(self, scope: Scope, error: OSError) -> None:
-        """Add an entry for a folder that could not be listed to the result, `found`.
+        """Add to the result, `found`, an entry for a folder that could not be listed.
 
         `error`: the error that the system reported; `error.filename` is the folder, and the entry shows the
         reason. `scope`: the scope under which the entry is shown. Nothing is added for a missing folder, or
@@ -846,9 +851,9 @@ class _Order:
         return version, "start", ""
 
     def _says_something(self, path: Path) -> bool:
-        """Return whether the file at `path`, such as a CLAUDE.md of the project, is loaded and not empty.
+        """Return whether the agent loads a text from the file at `path`, such as a CLAUDE.md of the project.
 
-        False for a file that was added before.
+        False for a missing or empty file, and for one that was added before.
         """
         real = real_path(path)
         if real in self._seen or not is_file(path) or never_opened(path, Path(real)):
@@ -905,7 +910,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 
 
 def _notes_in(directory: Path, closed: list[OSError]) -> Iterator[Path]:
-    """Yield the path of every note in a directory and its subdirectories, sorted, skipping linked ones.
+    """Yield the path of every Markdown file below `directory`, sorted; links to directories are not followed.
 
     `closed` gets the errors of folders that could not be listed.
     """

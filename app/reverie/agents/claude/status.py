@@ -67,8 +67,8 @@ def status_lines(
 def _memories(directory: Path, closed: list[str]) -> int:
     """Return the number of files below `directory` that the agent looks at when it searches the memory.
 
-    Counting stops soon after `_COUNTED`. Links to directories are skipped. Folders that cannot be read are
-    added to `closed`.
+    Counting stops soon after `_COUNTED`. Links to directories are skipped. A text on each folder that cannot
+    be read is added to `closed`.
     """
     count = 0
 
@@ -84,7 +84,7 @@ def _memories(directory: Path, closed: list[str]) -> int:
 
 
 def rels(directory: Path, folder: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the paths, relative to the memory directory, of the files `names` in a folder."""
+    """Yield the paths of the files `names` in `folder`, relative to the memory directory `directory`."""
     inside = os.path.relpath(folder, directory)
     return (name if inside == "." else f"{inside}/{name}" for name in names)
 

@@ -40,7 +40,7 @@ _NOTES = "For session notes. Current versions of Claude Code do not read them."
 
 
 class ClaudeStores:
-    """The scope roots of one home (formats/claude-code.md sections 3, 4, 6 and 9).
+    """The memory directories (scope roots) of one home (formats/claude-code.md sections 3, 4, 6 and 9).
 
     By default memories are below `projects/`; settings may choose other directories for one or all projects.
     A project is identified as in `ClaudeHome`: by its path, or by its directory in `projects/` if only that
@@ -71,7 +71,10 @@ class ClaudeStores:
         )
 
     def notes_root(self, place: str, session_id: str) -> ScopeRoot:
-        """Return the root of the notes of one session in the project directory `place`."""
+        """Return the root of the notes of one session.
+
+        `place`: the name of the directory in `projects/` that contains the session.
+        """
         key = f"workspace/{session_id}"
         directory = self.projects / place / session_id / NOTES
         return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
@@ -80,7 +83,7 @@ class ClaudeStores:
         """Return the memory root of the project `project_path`: as settings choose it, or the usual one.
 
         `cwd`: the working directory whose settings are used; None: the project's checkout. Raises
-        `Unavailable`.
+        `Unavailable` if the project has no known directory and no valid name.
         """
         checkout = self.checkout(project_path)
         if checkout is None:
@@ -104,11 +107,14 @@ class ClaudeStores:
         return self._checkouts.root(cwd)
 
     def has_memory(self, name: str) -> bool:
-        """Return whether the memory with this directory name exists."""
+        """Return whether the project with the directory name `name` has a memory directory."""
         return is_directory(self.memory_root(name).directory)
 
     def memories(self, problems: list[str]) -> Iterator[str]:
-        """Yield the directory names of projects with a memory; unreadable ones are added to `problems`."""
+        """Yield the names of the directories of projects with a memory.
+
+        A sentence is added to `problems` if the directory of all projects cannot be listed.
+        """
         for name in directory_names(self.memory_base(), problems):
             if DIRECTORY.fullmatch(name) and self.has_memory(name):
                 yield name
@@ -120,10 +126,7 @@ class ClaudeStores:
         return tuple(dict.fromkeys((*usual, *moved)))
 
     def moved(self) -> tuple[ScopeRoot, ...]:
-        """Return the memory roots of all known projects that are outside of `projects/`.
-
-        Settings can choose such directories.
-        """
+        """Return the memory roots of known projects that settings place outside of `projects/`."""
         found = (each.directory for each in self._settings())
         return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
 
@@ -147,7 +150,7 @@ class ClaudeStores:
     def store(self, key: str) -> ScopeRoot:
         """Return the memory root whose `ScopeRoot.key` is `key`.
 
-        Raises `Unavailable`.
+        Raises `Unavailable` if there is none.
         """
         name = key.removeprefix("project/")
         if DIRECTORY.fullmatch(name):
@@ -160,7 +163,10 @@ class ClaudeStores:
         )
 
     def checkout(self, path: str) -> str | None:
-        """Return the directory with the files of a project, or None if it is unknown."""
+        """Return the directory with the files of the project `path`; None if it is unknown.
+
+        It is unknown if `path` is only the project's directory in `projects/`.
+        """
         return None if Path(path).parent == self.projects else path
 
     def directory_of(self, path: str) -> str:

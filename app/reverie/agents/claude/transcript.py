@@ -57,7 +57,7 @@ _TITLE_FILE_BYTES = 64 << 10
 
 
 class TranscriptEntry(Struct, frozen=True):
-    """One record of the conversation.
+    """One record of the conversation, from one line of the transcript.
 
     `kind`: the type of the record, such as `user`; `row`: the decoded line. `uuid`, `parent`: its own id and
     that of the record before it; empty if missing. `timestamp`: UTC ms. `side`: whether it belongs to a
@@ -104,7 +104,7 @@ class Usage(Struct, frozen=True):
 
 
 class SessionHead(Struct, frozen=True):
-    """Facts from the beginning and the end of a transcript. Missing texts are empty.
+    """Facts from the beginning and the end of a session's transcript. Missing texts are empty.
 
     `cwd`, `git_branch`, `version` (of the agent): the first that the transcript names. `title` is chosen in
     the agent's order: the person's title, the generated title, the summary, the first typed prompt.
@@ -160,7 +160,7 @@ def message_text(entry: TranscriptEntry) -> str:
 
 
 def block_text(block: dict[str, Any]) -> str:
-    """Return the text of a text block, the kind of a picture or document, or an empty string."""
+    """Return the text of a text block; `[image]` or `[document]` for one of these; else an empty string."""
     kind = block.get("type")
     if kind == "text":
         return as_text(block.get("text"))
@@ -192,7 +192,7 @@ def is_typed(entry: TranscriptEntry) -> bool:
 
 
 def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
-    """Return the tool calls in an entry that the model wrote; empty for any other entry."""
+    """Return the tool calls in an entry that the model wrote; empty for an entry of anyone else."""
     if entry.kind != "assistant":
         return ()
     return tuple(block for block in blocks_of(entry) if block.get("type") == "tool_use")
@@ -280,12 +280,13 @@ def first_line(text: str) -> str:
 
 
 def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
-    """Return a predicate for entries that a rewind abandoned; call it on every entry, in file order.
+    """Return a function that returns whether a rewind abandoned an entry.
 
-    The current entries are the newest record of the main thread and its ancestors. An entry is abandoned if
-    it is not current, and is a message typed by the user or has an abandoned parent. If an ancestor is
-    missing, all entries before the oldest known one count as current, so that none is treated as abandoned
-    only because its parent is missing. Raises `FileNotFoundError`, `Unavailable`.
+    Call the function on every entry, in the order of the file. The current entries are the newest record of
+    the main thread and its ancestors. An entry is abandoned if it is not current, and is a message typed by
+    the user or has an abandoned parent. If an ancestor is missing, all entries before the oldest known one
+    count as current, so that none is treated as abandoned only because its parent is missing. Raises
+    `FileNotFoundError`, `Unavailable`.
     """
     parents: dict[int, int] = {}
     places: dict[int, int] = {}

@@ -63,10 +63,11 @@ def due_of(settings: Mapping[str, Any]) -> Due:
 def standings(
     threads: Iterable[Thread], made: Mapping[str, int], jobs: Iterable[AgentJob], due: Due, now_ms: int
 ) -> dict[str, Standing]:
-    """Return the progress of Codex's own extraction of each thread at `now_ms` (UTC), by thread id.
+    """Return thread id -> whether Codex itself has extracted the thread, will extract it, or why not.
 
-    `made`: the last change (UTC ms) of each thread at the time of its extraction, by thread id. `jobs`:
-    Codex's own jobs, for the times of retries. `due`: the conditions for extraction.
+    `made`: thread id -> the time of the thread's last change when it was extracted (UTC ms). `jobs`: Codex's
+    own jobs, for the times of retries. `due`: the conditions for extraction. `now_ms`: the current time
+    (UTC).
     """
     retries = {job.source_id: job.retry_at or 0 for job in jobs if job.state == "failed"}
     found: dict[str, Standing] = {}

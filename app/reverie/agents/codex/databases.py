@@ -20,10 +20,10 @@ _OTHERWISE = "; Reverie can still read the rollouts"
 
 
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """Return the database of threads; None if there is none, or if `cache` is None.
+    """Return the newest database of threads; None if there is none, or if `cache` is None.
 
-    `cache`: the directory for copies of databases; `elsewhere`: a further directory that may contain the
-    databases, named by the agent's environment.
+    `cache`: the directory for copies of databases. `elsewhere`: a further directory that may contain the
+    databases, named by the agent's environment; None if it names none.
     """
     return _newest(home, STATE_DATABASES, cache, elsewhere)
 
@@ -31,11 +31,12 @@ def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None
 def memory_database(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> Database | None:
-    """Return the database of memory jobs of one memory version; None if there is none, or without `cache`.
+    """Return the newest database of memory jobs for one memory version, or None.
 
-    Early versions of Codex kept the jobs in the state database. `cache`: the directory for copies of
-    databases; `elsewhere`: a further directory that may contain the databases, named by the agent's
-    environment.
+    None if there is none, or if `cache` is None. Early versions of Codex kept the jobs in the database of
+    threads. `cache`: the directory for copies of databases. `elsewhere`: a further directory that may contain
+    the databases, named by the agent's environment; None if it names none. `version`: the version of the
+    memory.
     """
     return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
 

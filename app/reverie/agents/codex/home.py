@@ -219,10 +219,10 @@ class CodexHome(Home):
         return (*refused, *refusals(CODEX_MEMORIES, found), *refusals(root.key, codex_root(root.directory)))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return the rule of a file (formats/codex.md sections 2, 3 and 10).
+        """Return the rule that says whether a file may be changed (formats/codex.md sections 2, 3 and 10).
 
-        Files that Codex itself makes from transcripts (in its phase one) are `generated`; others are
-        `editable`.
+        Files that Codex itself makes again, for example from transcripts, are `generated`. Its internal
+        files, and all files of a root that Codex does not use, are `read-only`. Others are `editable`.
         """
         if root.read_only:
             return FileRule("read-only", root.read_only)
@@ -289,9 +289,10 @@ class CodexHome(Home):
         return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
 
     def _traces_at(self) -> Iterator[tuple[str, int]]:
-        """Yield the id of each thread with a trace of the first generation, and a time (UTC ms).
+        """Yield (thread id, time in UTC ms) for each trace, a file with the memories from one thread.
 
-        The time is that of the thread's last change when the trace was made.
+        Only early versions of Codex wrote traces. The time is that of the thread's last change when the trace
+        was made.
         """
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
@@ -400,7 +401,7 @@ class CodexHome(Home):
         return codex_store.version_of(self._root, root.directory) or "v1"
 
     def _global_root(self) -> ScopeRoot:
-        """Return the root of the global store, for the memory version in use.
+        """Return the root of the memories for all projects, in the memory version in use.
 
         The two memory versions have different root keys, so that their histories are never mixed.
         """
@@ -427,7 +428,7 @@ class CodexHome(Home):
         )
 
     def _why_read_only(self, root: ScopeRoot) -> str:
-        """Return the reason why nothing may be written into a root now; empty if writing is allowed."""
+        """Return the reason why nothing may be written into `root` now; empty if writing is allowed."""
         version = codex_store.version_of(self._root, root.directory)
         if version is None:
             return ""
@@ -523,10 +524,10 @@ class CodexHome(Home):
         return None
 
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
-        """Return the working directories in the agent's settings and its databases, `books`.
+        """Return the working directories that the agent's settings and its databases, `books`, name.
 
-        If the databases have no threads, the working directories in the rollouts are used. Sentences about
-        errors are added to `problems`.
+        If the databases have no threads, the working directories in the rollouts (transcripts) are used.
+        Sentences about errors are added to `problems`.
         """
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
@@ -540,9 +541,10 @@ class CodexHome(Home):
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
-        """Return the working directories of the newest rollouts that have no row in the databases, `books`.
+        """Return working directories of the newest rollouts (transcripts), if `books` has none for them.
 
-        They are read from the first lines of each rollout.
+        `books`: the rows of the databases. The working directories are read from the first lines of each
+        rollout.
         """
         without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
@@ -568,7 +570,7 @@ def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
 def _rollout_cwd(path: Path, _size: int) -> str:
     """Return the working directory in which a person's rollout begins; empty if there is none.
 
-    Cached by file size, so a short file is read again when it grows.
+    Also empty for a sub-agent's rollout. Cached by file size, so a short file is read again when it grows.
     """
 
     try:
@@ -581,7 +583,8 @@ def _rollout_cwd(path: Path, _size: int) -> str:
 def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
     """Return hash -> working directory for each of `cwds`.
 
-    Each path has two hashes: one of the path as given and one of the path with symlinks resolved.
+    Each path has two hashes: one of the path as given and one of the path with symlinks resolved. Codex used
+    them as directory names.
     """
     found: dict[str, str] = {}
     for cwd in cwds:
@@ -604,7 +607,10 @@ def _failed(source: TranscriptSource) -> TranscriptSource:
 
 
 def _named(given: str, directory: str) -> str:
-    """Return the name `given` to a project by a person, with its directory, so that the text is unique."""
+    """Return the name that a person gave a project, followed by its directory to make the text unique.
+
+    `given`: the name; if it is empty, return `directory` alone.
+    """
     return directory if given in ("", directory) else f"{given} ({directory})"
 
 

@@ -78,9 +78,9 @@ def thread_of_trace(name: str) -> str:
 
 
 def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
-    """Return the directory that the agent uses under this environment; it need not exist.
+    """Return the directory that the agent uses as its home under this environment; it need not exist.
 
-    `home_dir`: the user's home directory.
+    `env`: the environment variables; `home_dir`: the user's home directory.
     """
     return Path(env["CODEX_HOME"]) if env.get("CODEX_HOME") else home_dir / ".codex"
 

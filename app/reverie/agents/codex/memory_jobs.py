@@ -50,11 +50,11 @@ _FIRST_COUNTS = ("running", "error", "pending", "done")
 
 
 def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[Row, ...]:
-    """Return the jobs of older generations, converted into rows of the newest generation.
+    """Return the jobs from tables of older versions of Codex, converted into rows of the newest table.
 
-    The generations are described in formats/codex.md section 2. There is one row for each thread and each
-    scope. Columns are selected by name; any column may be missing. `tables`: the names of the tables that
-    exist. At most `limit` rows of each table are read.
+    The versions are described in formats/codex.md section 2. There is one row for each thread and each scope.
+    Columns are selected by name; any column may be missing. `tables`: the names of the tables that exist. At
+    most `limit` rows of each table are read.
     """
     found: list[Row] = []
     if "memory_phase1_jobs" in tables:
@@ -168,22 +168,22 @@ State = Literal["waiting", "running", "done", "failed", "stale"]
 
 
 class MemoryBooks(Struct):
-    """The rows of Codex's database tables about memory jobs.
-
-    `jobs`: the rows of the jobs. `outputs`: thread id -> the last change (UTC ms) of the transcript from
-    which the thread's memory was made; `empty`: the same for threads in which the agent found nothing to
-    remember. `locks`: the rows of locked working directories. `there`: whether any of the tables exists.
-    `problems`: sentences about tables that could not be read.
-    """
+    """The rows of Codex's database tables about memory jobs."""
 
     jobs: tuple[Row, ...] = ()
+    """The rows of the jobs."""
     outputs: dict[str, int] = field(default_factory=dict)
+    """Thread id -> last change (UTC ms) of the transcript from which the thread's memory was made."""
     empty: dict[str, int] = field(default_factory=dict)
+    """The same as `outputs`, for threads in which the agent found nothing to remember."""
     locks: tuple[Row, ...] = ()
+    """The rows of locked working directories."""
     there: bool = False
+    """Whether any of the tables exists."""
     problems: list[str] = field(default_factory=list)
+    """Sentences about tables that could not be read."""
     usage: dict[str, int] = field(default_factory=dict)
-    """Number of citations of each thread's memory in answers."""
+    """Thread id -> number of citations of the thread's memory in answers."""
 
 
 def read_memory_books(
@@ -237,7 +237,7 @@ def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple
     """Return the jobs in the tables, and one for each memory that is older than its thread; newest first.
 
     `books`: the rows of the tables. `threads`: all threads of the home. `now_ms`: the current time (UTC); a
-    running job whose lease has expired by then is not shown as running.
+    running job whose lease has expired by then has the state "stale".
     """
     titles = {thread.id: thread.title or thread.cwd for thread in threads}
     found = [_job(row, titles, now_ms) for row in books.jobs]

@@ -70,32 +70,35 @@ _ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\
 class ReadingPlan(Struct):
     """The result of the first pass over a thread.
 
-    `events`: whether the messages are read from the event lines rather than from the response items;
-    `undone`: the ranges of lines (end exclusive) that were rolled back.
+    `events`: whether the messages are made from the event lines rather than from the response items;
+    `undone`: the ranges of lines (end exclusive) that were rolled back, numbered as in `is_undone`.
     """
 
     events: bool = True
     undone: list[tuple[int, int]] = field(default_factory=list)
 
     def is_undone(self, place: int) -> bool:
-        """Return whether the record on line `place` of the file, counted from 0, was rolled back later."""
+        """Return whether the record on line number `place` of the thread was rolled back later.
+
+        Lines are counted from 1 through all files of the thread, without blank lines.
+        """
         return any(start <= place < end for start, end in self.undone)
 
 
 def nowhere(_rollout: str) -> Path | None:
-    """Return None, as a `Finder` for a file that refers to no other rollouts."""
+    """Return None: the `Finder` for a transcript that does not refer to other files."""
     return None
 
 
 class CodexReadable:
     """A `ReadableTranscript` of one thread, given by its newest rollout file.
 
-    `find` returns the files of earlier parts. Most rollouts hold everything twice, as a response item and as
-    an event. Messages are made from response items; events add data that only they have: how a command ended,
-    and which memory an answer used. If no response item is a message (in the oldest files), messages are made
-    from events. There are two passes, so that memory is bounded by the longest line: the first determines
-    whether events are used and which lines were rolled back, the second makes the messages
-    (formats/codex.md sections 6 and 10).
+    `find` returns the file of an earlier part by its id. Most rollouts hold everything twice, as a response
+    item and as an event. Messages are made from response items; events add data that only they have: how a
+    command ended, and which memory an answer used. If no response item is a message (in the oldest files),
+    messages are made from events. The files are read twice, so that memory use is bounded by the longest
+    line: first to determine whether events are used and which lines were rolled back, then to make the
+    messages (formats/codex.md sections 6 and 10).
     """
 
     def __init__(self, path: Path, find: Finder = nowhere) -> None:
@@ -109,7 +112,7 @@ class CodexReadable:
 
 
 def planned(history: RolloutHistory) -> ReadingPlan:
-    """Read the thread `history` once; return which lines its messages are made from in the second pass.
+    """Read the thread `history` once; return whether events become messages, and what was rolled back.
 
     Raises `FileNotFoundError`, `Unavailable`.
     """
@@ -141,13 +144,13 @@ def _lines(history: RolloutHistory) -> Iterator[bytes]:
 
 
 class _Turns(Struct):
-    """The line indexes of typed messages that were not rolled back, and the ranges of rolled-back lines."""
+    """The line numbers of typed messages that were not rolled back, and the ranges of rolled-back lines."""
 
     typed: list[int] = field(default_factory=list)
     undone: list[tuple[int, int]] = field(default_factory=list)
 
     def take_back(self, count: object, place: int) -> None:
-        """Mark the last `count` turns as rolled back at the line `place`."""
+        """Mark the last `count` turns before line `place` as rolled back; ignore an invalid `count`."""
         if isinstance(count, int) and count > 0 and self.typed:
             first = max(0, len(self.typed) - count)
             self.undone.append((self.typed[first], place))
@@ -155,7 +158,7 @@ class _Turns(Struct):
 
 
 class _MessageReader:
-    """The second pass over one thread, which makes the messages."""
+    """A reader of one thread that makes its messages, after `planned` has read the thread once."""
 
     def __init__(self, history: RolloutHistory, reading: ReadStatistics) -> None:
         self._history = history
@@ -353,13 +356,13 @@ class _MessageReader:
             self._reading.unknown += 1
 
     def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
-        """Yield the messages for `item`, the item of an event about a tool call, which has this kind and id.
+        """Yield the messages for `item`, a tool call that an event reports.
 
-        Most calls are also response items and are shown already. Then only new facts are added: a failure is
-        marked in the message of the call, or yielded as a message of its own if that message was yielded
-        before; the start of a sub-agent is yielded as a message. A call without a response item becomes a
-        message with its result, and so does a command that was still running when its response item was
-        written.
+        `kind` and `item_id`: the kind and the id of `item`. Most calls are also response items and are shown
+        already. Then only new facts are added: a failure is marked in the message of the call, or yielded as
+        a message of its own if that message was yielded before; the start of a sub-agent is yielded as a
+        message. A call without a response item becomes a message with its result, and so does a command that
+        was still running when its response item was written.
         """
         failed = _item_failed(item)
         if item_id in self._calls and item_id not in self._running:
@@ -395,10 +398,10 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """Yield the messages that are held back, because an event about the same text might have followed.
+        """Yield the messages that were held back in case a second record with the same text would follow.
 
-        These are an answer of which no event came, and texts of which only events came. Called at the end of
-        the transcript, and before a message that must come after these.
+        These are an answer that no event has announced, and texts of events that no response item has
+        repeated. Called at the end of the transcript, and before a message that must come after these.
         """
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}
@@ -441,7 +444,7 @@ def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
 
 
 def _citation(value: Any) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
-    """Return the citations and the ids of cited threads in a `memory_citation`."""
+    """Return the citations and the ids of cited threads in the value of a `memory_citation`."""
     told, found = as_object(value), []
     for entry in objects_of(told.get("entries")):
         if isinstance(entry.get("path"), str):
@@ -485,7 +488,7 @@ def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
 
 
 def _output(value: Any) -> tuple[str, bool]:
-    """Return the text of a result, and whether it failed.
+    """Return the text of a tool's result, and whether the call failed.
 
     A result may be a string, content items, or an object with `success`.
     """

@@ -33,10 +33,10 @@ _LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
 
 
 def named_model(root: Path, name: Literal["extract_model", "consolidation_model"]) -> str | None:
-    """Return the model that `[memories]` names for one of the two phases, as `provider:model`, or None.
+    """Return the model that the settings `[memories]` name for extraction or consolidation, or None.
 
-    None without the setting, because the default model differs between versions of Codex
-    (formats/codex.md section 4).
+    The result has the form `provider:model`. None without the setting, because the default model differs
+    between versions of Codex (formats/codex.md section 4). `root`: the agent's home.
     """
     data, _problem = config(root)
     memories = data.get("memories")
@@ -46,11 +46,11 @@ def named_model(root: Path, name: Literal["extract_model", "consolidation_model"
 
 
 def model_services(root: Path) -> tuple[ModelService, ...]:
-    """Return the services of `[model_providers]` that Reverie can use, by name.
+    """Return the services in the settings `[model_providers]` that Reverie can use, sorted by name.
 
     Services that need Codex's own login, a command that makes tokens, parameters in the address or an unknown
     wire format are left out. A token in the settings is never used, and `auth.json` is never opened (section
-    4).
+    4 of formats/codex.md). `root`: the agent's home.
     """
     told = config(root)[0].get("model_providers")
     entries = told.items() if isinstance(told, dict) else ()

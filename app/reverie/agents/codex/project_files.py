@@ -32,11 +32,11 @@ _APPLIES = re.compile(r"^applies_to:[^\n]*?\bcwd=([^;\n]+)", re.MULTILINE)
 
 
 def project_files(store: Path, project_path: str) -> Iterator[Companion]:
-    """Yield the files of `store` about the project `project_path`, each read-only.
+    """Yield the files in the memory directory `store` about the project `project_path`, each read-only.
 
-    The newest rollout summaries come first. The project is named in the `cwd:` line of a rollout summary, in
-    `applies_to: cwd=…` of a block of the handbook (version 1), and in a heading of the summary of version 2.
-    The files are listed under the project and edited under Global (formats/codex.md sections 3 and 10.4).
+    These are MEMORY.md (version 1) and memory_summary.md (version 2) if they have a part about the project,
+    and the summaries of rollouts that ran in it, newest first. The files are listed under the project and
+    edited under Global (formats/codex.md sections 3 and 10.4).
     """
     wanted = {project_path, normalised_cwd(project_path)}
     for name, note in ((HANDBOOK, _handbook_note), (SUMMARY, _summary_note)):
@@ -61,9 +61,9 @@ def _shown(store: Path, path: Path, note: str) -> Companion:
 
 
 def _handbook_note(path: Path, wanted: set[str]) -> str:
-    """Return a sentence with the titles and line numbers of the task groups of a project; empty if none.
+    """Return a sentence with the titles and lines of the task groups about a project in the file `path`.
 
-    `wanted`: the spellings of the project's path.
+    Empty if there are none. `wanted`: the spellings of the project's path.
     """
     found, first, title = [], 0, ""
     lines = _lines(path)
@@ -77,9 +77,10 @@ def _handbook_note(path: Path, wanted: set[str]) -> str:
 
 
 def _summary_note(path: Path, wanted: set[str]) -> str:
-    """Return a sentence with the line numbers of the summary's section about a project; empty if none.
+    """Return a sentence with the lines of the section about a project in the memory summary `path`.
 
-    `wanted`: the spellings of the project's path, one of which is the heading of the section.
+    Empty if there is none. `wanted`: the spellings of the project's path, one of which is the heading of the
+    section.
     """
     first = 0
     lines = _lines(path)

@@ -94,9 +94,9 @@ def trimmed(text: str) -> str:
 
 
 def truncated_in_the_middle(text: str, tokens: int) -> Loaded:
-    """Return at most `tokens` of a text: half from each end, with a marker between them.
+    """Return at most `tokens` tokens of a text: half from each end, with a marker between them.
 
-    No character is split.
+    No character is split. A shorter text is returned unchanged.
     """
     data, budget = text.encode(), tokens * _BYTES_PER_TOKEN
     if len(data) <= budget:
@@ -118,11 +118,11 @@ class PromptSettings(Struct, frozen=True):
     version: Version = "v2"
     """The version of the memory in use."""
     project_bytes: int = PROJECT_BYTES
-    """Maximum size of the project's loaded instructions; 0 for none."""
+    """The maximum size of the project's loaded instructions in bytes; 0 for none."""
     names: tuple[str, ...] = INSTRUCTIONS
-    """Instruction file names in a directory of the project; the first existing one counts."""
+    """Names of instruction files in a directory of the project; the first existing one counts."""
     markers: tuple[str, ...] = (".git",)
-    """Names that mark the root of a project."""
+    """Names of files or directories that mark the root of a project."""
 
 
 def prompt_settings(root: Path) -> PromptSettings:
@@ -141,7 +141,7 @@ def prompt_settings(root: Path) -> PromptSettings:
 
 
 def was_reset(home: Path) -> bool:
-    """Return whether the memory was emptied by a reset and Codex has not started since.
+    """Return whether the memory was emptied by a reset and Codex has not written to it since.
 
     This is so if Codex has consolidated in the directory of the memory before, and the directory is empty
     now: only a reset leaves it empty, because Codex writes files as soon as it creates the directory.
@@ -151,10 +151,11 @@ def was_reset(home: Path) -> bool:
 
 
 def memory_pieces(version: Version, directory: Path, summary: str) -> int:
-    """Return the number of pieces in which Codex sends a memory summary; 0 for an empty summary.
+    """Return the number of pieces in which Codex sends the memory summary; 0 for an empty summary.
 
-    `version`: the version of the memory; only the second one is sent in more than one piece. The pieces also
-    contain the text that Codex puts around the summary, which names the `directory` of the memories.
+    `version`: the version of the memory; only the second one is sent in more than one piece. `summary`: its
+    loaded text. The pieces also contain the text that Codex puts around the summary, which names `directory`,
+    the directory of the memories.
     """
     if not summary:
         return 0
@@ -247,7 +248,7 @@ def _off(data: Mapping[str, Any]) -> str:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """Return the plain file names in a list from the settings."""
+    """Return the names in a list from the settings that are plain file names, without `/`."""
     given = value if isinstance(value, list) else ()
     return tuple(
         name for name in given if isinstance(name, str) and name and "/" not in name and "\0" not in name

@@ -45,13 +45,13 @@ def sibling_names(home: Path, used: str) -> tuple[str, ...]:
 
 
 def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
-    """Return the files beside the memory version in use, `used`; each is read-only.
+    """Return the files of memories in the home that Codex does not use or that Reverie does not know.
 
-    These are the files of the other version, and of directories of an unknown or older generation
-    (formats/codex.md sections 4 and 10.1). Codex does not read them, or its treatment of them is unknown, so
-    they are shown and never written. Their number is limited, because such a directory may contain anything;
-    links are not followed. `why`: directory name -> the reason why its files are read-only, as a sentence;
-    other directories get a general reason.
+    Each is read-only. `used`: the name of the directory of the memory version in use, whose files are left
+    out. The files are those of the other version, and of directories of an unknown or older generation
+    (formats/codex.md sections 4 and 10.1). Their number is limited, because such a directory may contain
+    anything; links are not followed. `why`: directory name -> the reason why its files are read-only, as a
+    sentence; other directories get a general reason.
     """
     names = sibling_names(home, used)
     paths = (

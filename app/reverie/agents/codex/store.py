@@ -72,7 +72,7 @@ class MemoryVersion(Struct, frozen=True):
 
 
 def version_in_use(home: Path) -> MemoryVersion:
-    """Return the version that Codex would use in this home now."""
+    """Return the memory version ("v1" or "v2") that Codex would use in this home now, with the reason."""
     named = settings(home).get("version")
     if named == "v1" or named == "v2":
         return MemoryVersion(named, f"[memories] version in config.toml is {named}.")
@@ -82,7 +82,7 @@ def version_in_use(home: Path) -> MemoryVersion:
 
 
 def version_of(home: Path, directory: Path) -> Version | None:
-    """Return the version to which a directory belongs; None if it is in neither store."""
+    """Return the memory version whose store contains `directory`; None if it is in neither store."""
     for version, name in DIRECTORIES.items():
         if directory == home / name or directory.is_relative_to(home / name):
             return version
@@ -90,7 +90,7 @@ def version_of(home: Path, directory: Path) -> Version | None:
 
 
 def why_read_only(home: Path, version: Version) -> str:
-    """Return the reason why nothing may be written into a version of the memory; empty if writing is allowed.
+    """Return the reason why nothing may be written into a memory version; empty if writing is allowed.
 
     `home`: the agent's home.
     """
@@ -109,12 +109,12 @@ def why_read_only(home: Path, version: Version) -> str:
 
 
 def settings(home: Path) -> Mapping[str, Any]:
-    """Return `[memories]` of config.toml; empty if it cannot be read."""
+    """Return the table `[memories]` of config.toml; empty if it is missing or cannot be read."""
     return _table(home, "memories")
 
 
 def features(home: Path) -> Mapping[str, Any]:
-    """Return `[features]` of config.toml; empty if it cannot be read."""
+    """Return the table `[features]` of config.toml; empty if it is missing or cannot be read."""
     return _table(home, "features")
 
 
@@ -134,7 +134,7 @@ def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
 
 
 def file_rule(version: Version, rel: str) -> FileRule:
-    """Return whether the file `rel` of a store of this version may be changed, and the reason if not."""
+    """Return the rule that says whether the file `rel` in a store of this version may be changed."""
     first, _, below = rel.partition("/")
     if first.lower() == ".git" or first == ".codex-baseline":
         return FileRule("read-only", _BASELINE)
@@ -165,10 +165,10 @@ def file_role(rel: str) -> FileRole:
 
 
 def note_path(title: str, at_ms: int, source: str = "") -> str:
-    """Return the path of a new note to Codex, below the store; it contains the time `at_ms` and `title`.
+    """Return the path for a new note to Codex, relative to the store.
 
-    `source`: the id of the object from which the note is made, so that two notes with the same second and
-    title have different names.
+    The path contains the time `at_ms` (UTC) and `title`. `source`: the id of the object from which the note
+    is made, so that two notes with the same second and title have different names.
     """
     at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S")
     # The end of an id: Codex's ids begin with the time, which two sessions may share.
@@ -181,8 +181,8 @@ def note_path(title: str, at_ms: int, source: str = "") -> str:
 def refuse_content(version: Version, rel: str, before: bytes | None, after: bytes | None) -> None:
     """Raise `StoreError` if Codex would refuse the memory with the new content of the file `rel`.
 
-    Raises it also if Codex would load something useless from the file. `version`: the version of the memory.
-    `before` and `after`: the old and the new content of the file; None if it does not exist.
+    Also raises it if Codex would ignore the content or treat it as something else. `version`: the version of
+    the memory. `before` and `after`: the old and the new content of the file; None if it does not exist.
     """
     if rel == SUMMARY or (rel == HANDBOOK and version == "v1"):
         if after is None:

@@ -42,23 +42,26 @@ _MOST_PROJECTS = 10_000
 
 
 class Books(Struct):
-    """The rows of Codex's databases about threads (by thread id), projects and sections of its list."""
+    """The rows of Codex's databases about threads, projects and the sections of its list of threads."""
 
     threads: Mapping[str, Row] = field(default_factory=dict)
+    """Thread id -> row."""
     problems: list[str] = field(default_factory=list)
+    """Sentences about databases that cannot be read."""
     projects: Mapping[str, str] = field(default_factory=dict)
-    """The names that people gave to projects, by project id."""
+    """Project id -> name that a person gave to the project."""
     sections: Mapping[str, str] = field(default_factory=dict)
-    """The names of the sections of the agent's list, by section id."""
+    """Section id -> name of the section."""
     project_roots: Mapping[str, str] = field(default_factory=dict)
-    """The name of the project of which a directory is a root, by directory."""
+    """Directory -> name of the project of which it is a root."""
 
 
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
-    """Return the rows of threads, by thread id, and the names of projects and sections, from databases.
+    """Return the rows about threads, projects and sections from the database of threads.
 
-    `cache`: the directory for copies of databases; None: none are read. `elsewhere`: a further directory
-    that may contain the databases, named by the agent's environment.
+    Empty without a database. `cache`: the directory for copies of databases; None: none are read.
+    `elsewhere`: a further directory that may contain the databases, named by the agent's environment; None if
+    it names none.
     """
     books = Books()
     database = state_database(home, cache, elsewhere)
@@ -173,7 +176,8 @@ def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
     """Return whether to read the rollout `path` instead of `known`; both are files of one thread.
 
     `row`: the row of the thread in the database. The file to read is the one that the database names as
-    current, else the newest segment; a plain rollout is preferred to the same rollout in compressed form.
+    current, else the newest part (segment) of the thread; a plain rollout is preferred to the same rollout in
+    compressed form.
     """
     current = Path(as_text(row.get("rollout_path"))).name.removesuffix(".zst")
 

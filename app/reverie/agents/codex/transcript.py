@@ -51,9 +51,10 @@ Finder = Callable[[str], Path | None]
 
 
 class Record(Struct, frozen=True):
-    """One record, from one line of a rollout.
+    """One record, from one line of a rollout (transcript).
 
-    `timestamp` is UTC ms. `payload` is untrusted: any of its values may have any type.
+    `kind`: the type of the record, such as `response_item`. `timestamp` is UTC ms. `payload` is untrusted:
+    any of its values may have any type.
     """
 
     kind: str
@@ -62,9 +63,11 @@ class Record(Struct, frozen=True):
 
 
 class RolloutHead(Struct, frozen=True):
-    """The facts about a thread at the beginning of a rollout. Missing texts are empty.
+    """The facts about a thread at the beginning of its rollout (transcript). Missing texts are empty.
 
-    `timestamp`: UTC ms. `source` and `memory_mode` are as in `agents.capabilities.Thread`.
+    `timestamp`: the start of the thread (UTC ms). `source`: the kind of program that ran it. `memory_mode`:
+    "enabled" or empty if memories may be made from the thread. `first_prompt`: the first text that a person
+    typed.
     """
 
     thread_id: str = ""
@@ -83,7 +86,7 @@ class Segment(Struct, frozen=True):
     end_bytes: int | None = None
     """The number of bytes that are valid; None if all are."""
     end_ordinal: int | None = None
-    """The ordinal of the first line that is not valid; None if all are."""
+    """The ordinal of the first line that is not valid; None if all lines are valid."""
 
 
 class RolloutHistory(Struct, frozen=True):
@@ -100,7 +103,7 @@ def thread_id_of(path: Path) -> str:
 
 
 def rollout_id_of(path: Path) -> str:
-    """Return the id by which `history_base` refers to a rollout file: its segment id, else its thread id.
+    """Return the id by which other rollouts refer to a rollout file: its segment id, else its thread id.
 
     Empty if the name is not that of a rollout.
     """
@@ -109,11 +112,11 @@ def rollout_id_of(path: Path) -> str:
 
 
 def history_of(path: Path, find: Finder) -> RolloutHistory:
-    """Return the files of which Codex composes the thread of the rollout `path`.
+    """Return the files from which Codex composes the thread of the rollout `path`.
 
-    Reads the first line of each. `find` returns the file of a rollout, given its id. Raises
+    Reads the beginning of each. `find` returns the file of a rollout, given its id. Raises
     `FileNotFoundError` and `Unavailable` for `path` itself; a failure to read an earlier file becomes the
-    `problem`.
+    `problem` of the result.
     """
     found = [Segment(path)]
     seen = {rollout_id_of(path), str(path)}
@@ -145,7 +148,7 @@ def history_of(path: Path, find: Finder) -> RolloutHistory:
 
 
 def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:
-    """Yield every record of one file in order.
+    """Yield every record of one rollout file in order.
 
     Counts the lines in `reading`. Raises `FileNotFoundError`, `Unavailable`.
     """
@@ -169,7 +172,7 @@ def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Recor
 
 
 def record_of(row: dict[str, Any]) -> Record | None:
-    """Return the record in `row`, a decoded line; None if it is of no known kind of the conversation."""
+    """Return the record in `row`, a decoded line; None if it is of no kind that Reverie reads."""
     kind, payload = row.get("type"), row.get("payload")
     when = timestamp_ms(row.get("timestamp"))
     if isinstance(kind, str) and isinstance(payload, dict):
@@ -213,7 +216,7 @@ def rollout_head(path: Path) -> RolloutHead:
 
 
 def is_typed(item: dict[str, Any]) -> bool:
-    """Return whether a person typed a response item, as opposed to text that the agent added."""
+    """Return whether `item`, a response item, is text that a person typed, not text that the agent added."""
     if item.get("type") != "message" or item.get("role") != "user":
         return False
     about = as_object(item.get("internal_chat_message_metadata_passthrough"))
@@ -258,8 +261,8 @@ def timestamp_ms(value: Any) -> int | None:
 class _Base(Struct, frozen=True):
     """The reference from a rollout to the earlier rollout that it continues (`history_base`).
 
-    `rollout`: the id of that rollout; empty if the reference is invalid. `end_bytes` and `end_ordinal`: the
-    end of its valid part; None if not given.
+    `rollout`: the id of the earlier rollout; empty if the reference is invalid. `end_bytes` and
+    `end_ordinal`: the end of the part of it that counts; None if not given.
     """
 
     rollout: str

@@ -127,7 +127,10 @@ def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
 
 
 def _rendered_record(rel: str, record: Any) -> str:
-    """Return a record as the Markdown of a file `rel` with this content, with headings one level deeper."""
+    """Return a record rendered as if it were the content of the file `rel`, with deeper headings.
+
+    The result is Markdown; its headings are one level deeper than those of the file would be.
+    """
     text = rendered(rel, json.dumps(record).encode()) or ""
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.splitlines())
 

@@ -91,9 +91,9 @@ class LokiHome(Home):
     ) -> None:
         """Open the store at `root`.
 
-        `claude`: the home of Claude Code, to whose transcripts the store refers. `cache`: the directory for
-        copies of the database; None: the database is not read. `memory`: the memory root that the agent's
-        environment names (formats/loki.md section 1).
+        `claude`: the home of Claude Code, to whose transcripts the store refers; None if there is none.
+        `cache`: the directory for copies of the database; None: the database is not read. `memory`: the
+        memory root that the agent's environment names; None: the store's own (formats/loki.md section 1).
         """
         super().__init__(root)
         self.transcripts = self
@@ -175,7 +175,7 @@ class LokiHome(Home):
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
         """Return the patterns that are in the store's database and in no file; none without a database.
 
-        Parts that cannot be read are added to `problems`.
+        If the database cannot be read, a sentence is added to `problems`.
         """
         if not is_file(self.memory / "memory.db"):
             return ()

@@ -37,7 +37,7 @@ def is_store(directory: Path) -> bool:
 
 
 def store_of(directory: Path) -> Path | None:
-    """Return the store at `directory`, or the store of the project at this path; None if there is none."""
+    """Return the store at `directory`, or the store in the project `directory`; None if there is none."""
     return next((each for each in (directory, directory / STORE) if is_store(each)), None)
 
 
@@ -47,7 +47,10 @@ def memory_root(project: Path, env: Mapping[str, str]) -> Path:
 
 
 def memory_elsewhere(project: Path, env: Mapping[str, str]) -> Path | None:
-    """Return the memory root that this environment names, or None; a relative path is below the project."""
+    """Return the memory root that the environment `env` names; None if it names none.
+
+    A relative path is below `project`.
+    """
     named = env.get("LOKI_MEMORY_BASE_PATH")
     return Path(os.path.normpath(project / named)) if named else None
 
@@ -70,7 +73,10 @@ def indexed_projects(home_dir: Path) -> tuple[Path, ...]:
 
 
 def namespaces(memory: Path) -> tuple[str, ...]:
-    """Return the names of the namespaces below a memory root; each has the same directory structure."""
+    """Return the names of the namespaces below a memory root.
+
+    A namespace is a directory with the same structure as the memory root.
+    """
     return tuple(
         name
         for name in sorted(_names(memory))

@@ -100,10 +100,11 @@ class Action(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
-    """One run of a task.
+    """One run of a task by loki-mode, as its record describes it.
 
     `at`: its start, `last_accessed`: its last use, both in µs UTC and None if unknown; `when`: the start as
-    written; `record`: the record from which the other fields were read.
+    written; `phase`: the phase of the agent's cycle, such as `ACT`; `record`: the record from which the other
+    fields were read.
     """
 
     id: str
@@ -129,7 +130,7 @@ class Episode:
 
 
 def episode_of(record: dict[str, Any]) -> Episode:
-    """Return the episode in a record; different writers use different names for its fields."""
+    """Return the episode in a record; the record's fields may have the names that any of its writers uses."""
     context = _context_of(record)
     read = record.get("files_read")
     return Episode(
@@ -194,7 +195,10 @@ def errors_of(record: dict[str, Any]) -> tuple[ErrorEntry, ...]:
 
 
 def patterns_of(document: object) -> tuple[dict[str, Any], ...]:
-    """Return the patterns in the document of `patterns.json`, which may have different shapes."""
+    """Return the patterns in the document of `patterns.json`.
+
+    The document is a list, or an object with the list under the key `patterns`; other values contain none.
+    """
     if isinstance(document, dict):
         document = document.get("patterns")
     return objects_of(document)
@@ -242,7 +246,7 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
 
 
 def _said(each: AntiPattern) -> tuple[str, str, str]:
-    """Return the three texts of the anti-pattern `each`, normalised for comparison with another one."""
+    """Return the three texts of an anti-pattern, with case and white space normalised for comparison."""
     what, why, prevention = (
         " ".join(text.lower().split()) for text in (each.what_fails, each.why, each.prevention)
     )
@@ -269,7 +273,7 @@ def parse_record(data: bytes) -> Any:
 
 
 def parse_to_write(data: bytes) -> Any:
-    """Return the record in `data`, which will be changed and written again, as `parse_record` does.
+    """Return the record in `data`, as `parse_record` does, for a caller that changes it and writes it again.
 
     Raises `ValueError` also for an object with two equal keys, because one of their values would be lost.
     """

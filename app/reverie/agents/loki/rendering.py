@@ -60,9 +60,10 @@ def of_skill(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_patterns(listed: object) -> dict[str, Any]:
-    """Return the entries of the list of patterns that are not objects, under the key `other_entries`.
+    """Return the values in `listed`, the list of patterns, that the rendered text does not contain, by key.
 
-    Empty if all are objects. If `listed` is not a list, it is returned under the key `patterns`.
+    These are the entries that are not objects, under the key `other_entries`. Empty if all are objects. If
+    `listed` is not a list, it is returned under the key `patterns`.
     """
     if not isinstance(listed, list):
         return _unknown_values({"patterns": listed})
@@ -90,10 +91,10 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """Return, by list name, that content of some lists in `record` which the rendered text leaves out.
+    """Return the content of some lists in `record` that the rendered text does not show, by name of the list.
 
-    `lists`: the names of the lists; `fields`: the known keys of the items of each list. The content consists
-    of items that are not objects, and of the values in other items that `_more` returns.
+    `lists`: the names of the lists. `fields`: name of a list -> keys of its items that the text shows. The
+    result has the items that are not objects, and the values in other items that `_more` returns.
     """
     found: dict[str, Any] = {}
     for key in lists:
@@ -109,7 +110,7 @@ def _more(item: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Return the values of `item` that the rendered text cannot contain, by key.
 
     These are the values of keys that are not in `known`, and lists, objects and booleans under the keys in
-    `known` (except `files_involved`), for which the text expects strings or numbers.
+    `known` (except `files_involved`), because the text shows only strings and numbers.
     """
     return _unknown_values(
         {
@@ -364,11 +365,11 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
-    """Yield lines for the values of a record that no other line shows; none if there are none.
+    """Yield lines for the values of `record` that the text above does not show; none if it shows all.
 
-    `told`: the keys that other lines show. `odd`: values under such keys that these lines cannot show, for
-    example because of their type; None: there are none. With these lines the rendered text contains the
-    whole record.
+    `told`: the keys that the text above shows. `odd`: values under such keys that it could not show, for
+    example because of their type; None: there are none. With these lines the rendered text contains the whole
+    record.
     """
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})
@@ -413,7 +414,7 @@ def _named(key: object) -> str:
 
 
 def _below(text: str) -> Iterator[str]:
-    """Yield the lines of a text as a quotation under its list item."""
+    """Yield the lines of a text as a Markdown quotation below a list item."""
     yield from (f"  > {line}" for line in text.splitlines() if line.strip())
 
 

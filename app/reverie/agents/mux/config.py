@@ -41,7 +41,7 @@ _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several proje
 
 
 class MuxConfig(Struct, frozen=True):
-    """The projects of a home in the agent's own order.
+    """The projects of a home in the agent's own order, and sentences about entries that were skipped.
 
     Projects that are empty because their workspaces moved to a parent are included.
     """
@@ -51,7 +51,7 @@ class MuxConfig(Struct, frozen=True):
 
 
 def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
-    """Return the projects in `data`, a decoded `config.json`.
+    """Return the projects in `data`, a decoded `config.json`, with their workspaces.
 
     `metadata_id` returns the id of an old workspace, given the name of its directory.
     """
@@ -69,10 +69,8 @@ def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
 def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
     """Return the workspace that `parse_config` lists under the id `workspace_id`, or None.
 
-    The other workspaces are not built.
-
-    `data`: a decoded `config.json`. `metadata_id` returns the id of an old workspace, given the name of its
-    directory.
+    Faster than `parse_config`, because the other workspaces are not built. `data`: a decoded `config.json`.
+    `metadata_id` returns the id of an old workspace, given the name of its directory.
     """
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else _workspace(workspace_id, *found)
@@ -274,12 +272,12 @@ def _project_name(path: str, raw: _Raw) -> str:
 
 
 def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """Return the value of `key` in `raw` if it is a text; otherwise an empty text."""
+    """Return the value of `key` in `raw` if it is a string; otherwise an empty string."""
     return as_text(raw.get(key))
 
 
 def _time(value: object) -> float:
-    """Return the seconds since the epoch that JavaScript's Date would read from a value, or NaN."""
+    """Return `value` as seconds since the epoch, read as JavaScript's Date reads it; NaN if it is no time."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return value / 1000

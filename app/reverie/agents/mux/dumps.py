@@ -44,7 +44,10 @@ def dump_places(root: Path) -> DumpPlaces:
 
 
 def watched_dumps(root: Path) -> tuple[WatchedPlace, ...]:
-    """Return the places to watch for new dumps, including the first one of a workspace."""
+    """Return the places to watch for new dumps, also for the first dump of a workspace.
+
+    A dump is a file in which the agent records one run of its memory writer.
+    """
     names = _workspaces(root)
     return (
         WatchedPlace(root / DUMPS),

@@ -27,9 +27,9 @@ _USUAL = (".xum", ".xum-dev", ".mux", ".mux-dev", ".cmux")
 
 
 def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
-    """Return the directory that the agent uses under this environment; it need not exist.
+    """Return the directory that the agent uses as its home under this environment; it need not exist.
 
-    `home_dir` is the user's.
+    `env`: the environment variables; `home_dir`: the user's home directory.
     """
     explicit = _explicit(env)
     if explicit:

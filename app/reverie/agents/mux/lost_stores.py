@@ -48,13 +48,14 @@ def lost_stores(
 
     First come the stores of `contents.orphans`, in their order; then the stores of listed projects whose
     directory is missing; then those that an older version of the agent left in the directories of projects.
-    `roots`: the scope roots of the home. `owners` maps the name of a store's directory to the path of the
-    listed project that uses the store.
+    `roots`: the scope roots of the home. `owners`: name of a store's directory -> path of the listed project
+    that uses the store.
 
     The name of a store's directory contains a hash of its project's path, from which the path cannot be
-    computed. But the sidecars and traces of the home contain paths of projects. A path from which the agent
-    would make the name of the store is the path of its project. Of a project's own directory, only its
-    existence and the names in its `.mux/memory` are read. See formats/mux.md sections 2, 3, 8, 9 and 14.
+    computed. But the data files and dumps of the home contain paths of projects. If the agent would make the
+    store's name from one of these paths, that is the path of the store's project. Of a project's own
+    directory, only its existence and the names in its `.mux/memory` are read. See formats/mux.md sections 2,
+    3, 8, 9 and 14.
     """
     by_directory = {each.directory: each for each in roots}
     former = _FormerPaths(root)
@@ -162,9 +163,9 @@ class _FormerPaths:
         return self._stores.get(name, ("", ""))
 
     def of_workspace(self, workspace_id: str) -> tuple[str, str, tuple[str, ...]]:
-        """Return the project path of a workspace, the file that names it, and its repository's checkouts.
+        """Return a workspace's project path, the file that names it, and the known paths of its repository.
 
-        The two texts and the tuple are empty if nothing names the project of `workspace_id`.
+        All are empty if no file names the project of `workspace_id`.
         """
         metadata = _read(self.root / "sessions" / workspace_id / "metadata.json", _DUMP_BYTES)
         path, checkout = text_at(metadata, "projectPath"), text_at(metadata, "workspacePath")
@@ -175,9 +176,9 @@ class _FormerPaths:
         return path, source if path else "", tuple(each for each in (checkout, path) if each)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Yield each former path of a project with the file that names it, the weakest evidence first.
+        """Yield (former path of a project, the file that names it), the weakest evidence first.
 
-        If several items fit a store, the last one takes precedence.
+        If several paths fit a store, the last one takes precedence.
         """
         for path, _checkout in self._of_dumps().values():
             if path:
@@ -191,7 +192,10 @@ class _FormerPaths:
                 yield path, USAGE
 
     def _of_dumps(self) -> dict[str, tuple[str, str]]:
-        """Return the project and workspace paths in the newest trace of each workspace, by its id."""
+        """Return workspace id -> (project path, workspace path), from the newest dump of each workspace.
+
+        A dump is a file in which the agent records one run of its memory writer.
+        """
         if self._dumps is None:
             self._dumps = {}
             for workspace_id, directory in dump_places(self.root).directories[:_MOST_DUMPS]:

@@ -32,10 +32,10 @@ _MARK = b'"memory'
 def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -> tuple[MemoryCall, ...]:
     """Return the newest successful calls of memory tools in a transcript, oldest first, each once.
 
-    The calls are described in formats/mux.md sections 6, 13 and 14. A call without a time is left out. The
-    answer that is being streamed is in `partial.json`; a compaction moves rows to the archive. At most the
-    last `most_bytes` bytes of the files are read. An unreadable file counts as empty, because a transcript
-    must not prevent a snapshot.
+    The calls are described in formats/mux.md sections 6, 13 and 14. Reads the answer that is being streamed
+    (`partial.json`), the current file and the archive, newest first, and of these at most `most_bytes` bytes.
+    A call without a time is left out. An unreadable file counts as empty, so that it does not prevent a
+    snapshot of the memories.
     """
     found: dict[str, MemoryCall] = {}
     left = most_bytes

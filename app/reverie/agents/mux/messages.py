@@ -33,7 +33,7 @@ _KINDS: dict[TurnKind, MessageKind] = {
 class MuxReadable:
     """A `ReadableTranscript` of one session directory of mux.
 
-    Each part of a row becomes one message. Pictures and other files are named by their kind and not loaded.
+    Each part of a row becomes one message. For pictures and other files, the message has only their kind.
     """
 
     def __init__(self, session_directory: Path) -> None:

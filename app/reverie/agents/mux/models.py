@@ -27,10 +27,10 @@ def dream_model(
 ) -> str | None:
     """Return the model that mux itself would consolidate with (formats/mux.md section 10), or None.
 
-    `config`: the decoded `config.json`. The model is the first of: the workspace's own model for dreams, the
-    home's default for dreams, the workspace's model, the home's default model. `workspace_id` None: only
-    those of the home. A value of the wrong type counts as absent. `metadata_id` returns the id of an old
-    workspace, given the name of its directory.
+    `config`: the decoded `config.json`. The model is the first of: the workspace's own model for
+    consolidations (dreams), the home's default for consolidations, the workspace's model, the home's default
+    model. `workspace_id` None: only those of the home. A value of the wrong type counts as absent.
+    `metadata_id` returns the id of an old workspace, given the name of its directory.
     """
     return next(
         (model for model in _candidates(config, workspace_id, metadata_id) if model is not None), None
@@ -38,7 +38,7 @@ def dream_model(
 
 
 def dream_enabled(config: object) -> bool:
-    """Return whether `config`, the decoded `config.json`, lets the dream agent run; the default is true."""
+    """Return whether `config`, the decoded `config.json`, lets mux consolidate; True without a setting."""
     return below(config, "agentAiDefaults", _DREAM).get("enabled") is not False
 
 

@@ -35,7 +35,7 @@ def js_trim(text: str) -> str:
 
 
 def strip_trailing_separators(path: str) -> str:
-    """Return a project path as the agent keys it: without trailing `/` and `\\`."""
+    """Return a project path in the form that the agent uses as a key: without trailing `/` and `\\`."""
     return path.rstrip("/\\")
 
 
@@ -51,10 +51,8 @@ def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
 def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
     """Return `<base>-<hash12>`, the name of the directory with the memories of a project.
 
-    See formats/mux.md section 3.
-
-    The path is hashed exactly as config.json has it: no realpath, no case folding. `windows`: also split the
-    path at `\\`. Not to be confused with `project_id`.
+    See formats/mux.md section 3. The path is hashed exactly as config.json has it: no realpath, no case
+    folding. `windows`: also split the path at `\\`. Not to be confused with `project_id`.
     """
     base = base_name(project_path, windows=windows) or "unknown"
     mapped = "".join(

@@ -33,7 +33,7 @@ _OLD_PROJECT_STORES = "project-memory"
 class MuxStores:
     """The memory stores of one home (formats/mux.md sections 2, 3, 8, 9 and 14).
 
-    A directory that cannot be listed adds a sentence to `problems`.
+    A method with the argument `problems` adds a sentence to it for each directory that cannot be listed.
     """
 
     def __init__(self, root: Path) -> None:
@@ -44,7 +44,7 @@ class MuxStores:
         return ScopeRoot(Scope.GLOBAL, "global", self._root / "memory" / "global", "global:")
 
     def project_root(self, name: str, owner: str | None) -> ScopeRoot:
-        """Return the root of the project directory `name`.
+        """Return the root of the memories of the project with the directory name `name`.
 
         `owner`: the project's path; None if it is unknown, so that uses of its files are not counted.
         """
@@ -52,7 +52,7 @@ class MuxStores:
         return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)
 
     def workspace_root(self, name: str) -> ScopeRoot:
-        """Return the root of the memories of one workspace."""
+        """Return the root of the memories of the workspace with the id `name`."""
         directory = self._root.joinpath("sessions", name, "memory")
         return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
 
@@ -75,12 +75,15 @@ class MuxStores:
         return [name for name in names if name in listed or not name.startswith(".")]
 
     def has_memory(self, name: str) -> bool:
-        """Return whether a workspace has a memory directory."""
+        """Return whether the workspace with the id `name` has a memory directory."""
         # Called thousands of times, where a Path costs more than the check.
         return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
 
     def orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        """Yield the stores without an owner in the config; sentences on reading errors go to `problems`."""
+        """Yield the memory directories of projects and workspaces that `config` does not list.
+
+        A reading error adds a sentence to `problems`.
+        """
         contents = HomeContents(config.projects)
         owners = owners_of(contents)
         for name in self.project_stores(owners, problems):
@@ -104,7 +107,7 @@ class MuxStores:
     def older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
         """Yield the memories that versions of June 2026 stored elsewhere; mux never moved them.
 
-        `config` names the projects to which they may belong. A reading error adds a sentence to `problems`.
+        `config`: the projects that may be their owners. A reading error adds a sentence to `problems`.
         """
         memory = self._root / "memory"
         loose = [name for name in file_names(memory, problems) if _is_note(name)]

@@ -41,7 +41,7 @@ class _Announced(Struct):
     sequence: int
     """The sequence number of the newest returned row."""
     timestamp: int
-    """The newest time of a returned row, UTC ms."""
+    """The newest time of a returned row, in UTC ms."""
     recent: dict[str, None] = field(default_factory=dict)
     """The ids of the last returned rows, as keys."""
     begun: dict[str, None] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class TranscriptTail:
 
     @property
     def position(self) -> TailPosition:
-        """The end of the part that was read."""
+        """The position after the part of the transcript that was read."""
         known = self._announced
         ids = (tuple(known.recent), tuple(known.begun))
         return TailPosition(
@@ -205,10 +205,10 @@ class TranscriptTail:
 
 
 class NewestRows(Struct, frozen=True):
-    """The newest rows of a transcript, oldest first, and the ids of unfinished answers.
+    """The newest rows of a transcript, oldest first, and the ids of unfinished answers (`begun`).
 
-    `end`: the position after the last complete line; `edge`: the bytes before it. `more`: whether the file
-    holds older rows.
+    `end`: the position after the last complete line; `edge`: the last bytes before it. `inode`: the inode
+    number of the file. `more`: whether the file holds older rows.
     """
 
     events: tuple[TailEvent, ...] = ()
@@ -222,8 +222,8 @@ class NewestRows(Struct, frozen=True):
 def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: int = 4 << 20) -> NewestRows:
     """Return at most `most_rows` of a transcript's newest rows, reading backwards from its end.
 
-    Reads about `most_bytes`, or as many as the newest row needs (32 MiB at most), however long the transcript
-    is. Raises `UserError`.
+    Reads about `most_bytes` bytes, or as many as the newest row needs (32 MiB at most), however long the
+    transcript is. Empty if there is no transcript. Raises `UserError`.
     """
     path = session_directory / FILE
     try:

@@ -80,7 +80,7 @@ class MuxTranscript:
     def rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
         """Yield the decoded rows of the transcript: of the archive, then of the current file.
 
-        `marks`: only rows whose line contains one of these byte strings; empty: all rows.
+        `marks`: yield only rows whose line contains one of these byte strings; empty: all rows.
         """
         self.skipped = 0
         for name in FILES:

@@ -65,11 +65,12 @@ from reverie.values import Struct, field, replace
 
 
 class SnapshotSource(Struct, frozen=True, dict=True):
-    """One root to store in a snapshot.
+    """One directory of memories (a root) to store in a snapshot.
 
     `key`: `ScopeRoot.key` or "companions". `files`: the relative paths (with `/`) of the only files to store;
-    None for every file below `directory`, except those that `without` matches (see
-    `agents.scopes.ScopeRoot`). `metadata`: any JSON by file; replaces the metadata of the previous snapshot.
+    None for every file below `directory`, except those whose path matches the regular expression `without`
+    (see `agents.scopes.ScopeRoot`). `metadata`: any JSON by file; replaces the metadata of the previous
+    snapshot.
     """
 
     key: str
@@ -82,9 +83,9 @@ class SnapshotSource(Struct, frozen=True, dict=True):
 class Snapshot:
     """A commit under construction, while the commit lock is held.
 
-    `take` adds the state of one root after the other to `tree`; `notes` has a line for each file whose
-    current bytes were not stored. Nothing is visible in the repository before the sink (the new objects in
-    memory) is flushed and the branch moved.
+    `take` adds the state of one root (directory of memories) after the other to `tree`; `notes` has a line
+    for each file whose current bytes were not stored. Nothing is visible in the repository before the sink
+    (the new objects in memory) is flushed and the branch moved.
     """
 
     def __init__(
@@ -101,10 +102,10 @@ class Snapshot:
         self._known = known
 
     def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
-        """Update one root from `source`.
+        """Update the stored state of one root (directory of memories) from the files on disk.
 
-        `dirty`: the only paths that may have changed; None: unknown. All files are read if it is None, or if
-        the last commit does not have the root. Raises DamagedHistoryError.
+        `source`: the root. `dirty`: the only paths that may have changed; None: unknown. All files are
+        examined if it is None, or if the last commit does not have the root. Raises DamagedHistoryError.
         """
         name = key_name(source.key)
         last = StoredRoot.load(self._repository, self._last, source.key)
@@ -138,7 +139,7 @@ class Snapshot:
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """Return the new version of a root of which every file was scanned.
+        """Return the new version of a root, a directory of memories of which every file was scanned.
 
         `found`: the result of the scan; `last`: the last version, None if there is none.
         """
@@ -149,8 +150,8 @@ class Snapshot:
     def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
         """Return the last version of a root with the paths in `looked_at` replaced by their scanned state.
 
-        `found`: the result of the scan. `last`: the root in the last commit; None if that commit does not
-        have it.
+        `key`: the key of the root (directory of memories). `found`: the result of the scan. `last`: the root
+        in the last commit; None if that commit does not have it.
         """
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
@@ -223,7 +224,10 @@ _MOST_NOTES = 200
 
 
 class History(HistoryReader):
-    """The history kept in `repository` (`<home id>.git`; created by the first snapshot, mode 0700)."""
+    """The history of one home: a git repository with the versions of its memories.
+
+    `repository`: its path, `<home id>.git`; created by the first snapshot, mode 0700.
+    """
 
     def __init__(
         self,
@@ -257,8 +261,8 @@ class History(HistoryReader):
     def problems(self) -> tuple[str, ...]:
         """Sentences for a person about this history.
 
-        They name damaged histories that were renamed since this object was created, and files that the last
-        snapshot could not read or pack.
+        They name damaged histories that were renamed since this object was created, files that the last
+        snapshot could not read or that were too large to store, and a failure to pack the repository.
         """
         return (*self._set_aside, *self._last_problems)
 
@@ -275,13 +279,14 @@ class History(HistoryReader):
     ) -> str | None:
         """Commit the current state of the roots, and return the new commit's id; None if nothing changed.
 
-        `share` assigns changes to their authors, each of whom gets a commit; `actor` is the author of the
-        others. `source`: the occasion of the commit, such as "by hand" or "the watcher"; `subject`: the first
-        line of its message. `run_id`: the run that made the changes; None if it was no run.
+        `sources`: the roots (directories of memories). `share` assigns changes to their authors, each of whom
+        gets a commit; `actor` is the author of all other changes. `source`: the occasion of the commit, such
+        as "by hand" or "the watcher"; `subject`: the first line of its message. `run_id`: the run that made
+        the changes; None if it was no run.
 
         `dirty`: the only paths that may have changed since the last snapshot (files or directories, existing
-        or not); None: unknown, everything is read. A source whose directory is missing is stored as empty, so
-        callers leave out unavailable sources. Raises Busy, Unavailable.
+        or not); None: unknown, everything is examined. A source whose directory is missing is stored as
+        empty, so callers leave out unavailable sources. Raises Busy, Unavailable.
         """
         with file_lock(self._lock_dir, self._path, timeout_s=_LOCK_TIMEOUT_S), in_words():
             self._last_problems = []
@@ -328,7 +333,7 @@ class History(HistoryReader):
 
     def _mark_begun(self) -> None:
         if not (self._path / _BEGUN).exists():
-            with contextlib.suppress(OSError):  # with the next commit
+            with contextlib.suppress(OSError):  # tried again with the next commit
                 (self._path / _BEGUN).touch(0o600)
                 for left in self._path.glob(f"{_ONCE_BEGUN}*"):
                     left.unlink()
@@ -393,7 +398,10 @@ class History(HistoryReader):
         return commit
 
     def _verify_once(self, repository: Repository) -> None:
-        """Check a repository for damage once per process, before a commit is added."""
+        """Check the repository for damage, before this object adds its first commit to it.
+
+        Raises DamagedHistoryError.
+        """
         status = self._path.stat()
         identity = (status.st_dev, status.st_ino)
         if self._verified != identity:
@@ -420,7 +428,11 @@ class History(HistoryReader):
 
 
 class _Signature(Struct, frozen=True):
-    """The author, source and subject of a commit."""
+    """The author, occasion, subject and run of a commit.
+
+    `source`: the occasion, such as "by hand" or "the watcher". `run_id`: the run that made the changes; None
+    if it was no run.
+    """
 
     actor: str
     source: str

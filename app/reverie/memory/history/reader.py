@@ -53,7 +53,7 @@ What = Literal["created", "changed", "deleted", "renamed", "moved-away"]
 
 
 class HistoryPlace(Struct, frozen=True):
-    """The location of a file, a folder or a whole root in the history."""
+    """The location of a file, a folder or a whole root (directory of memories) in the history."""
 
     key: str
     """The key of the root."""
@@ -69,6 +69,7 @@ class Cursor(Struct, frozen=True):
     """The position in a log at which its next page starts."""
 
     commit: str
+    """The id of the commit."""
     place: HistoryPlace
     """The place of the file or folder in the commit `commit`."""
 
@@ -78,24 +79,25 @@ class LogEntry(Struct, frozen=True):
 
     commit: Commit
     place: HistoryPlace
-    """The place after the commit; for a deletion, the place before."""
+    """The place of the file or folder after the commit; for a deletion, its place before."""
     what: What
+    """The kind of effect."""
     blob: str = ""
-    """Id of the content after the commit; empty for folders and deletions."""
+    """The id of the content after the commit; empty for folders and deletions."""
     other: HistoryPlace | None = None
     """The earlier place of a `renamed` file, the new one of a `moved-away` file; None for any other entry."""
 
 
 class LogPage(Struct, frozen=True):
-    """Part of a log, newest first."""
+    """One page of a log, newest entry first."""
 
     entries: tuple[LogEntry, ...] = ()
     next: Cursor | None = None
-    """Start of the next page; None at the beginning of the history, or if `reached`."""
+    """The start of the next page; None at the beginning of the history, or if `reached`."""
     head: str = ""
-    """The newest commit when the page was read."""
+    """The id of the newest commit when the page was read; empty if there is no history."""
     reached: bool = False
-    """Whether the page ends at the commit that the caller already knows."""
+    """Whether the page ends at the commit that the caller gave as the end."""
 
 
 def read_page(
@@ -108,7 +110,8 @@ def read_page(
     taken as its source if at least half of the lines are the same. For folders, the files in them decide.
     Nothing else is guessed: a path that was deleted and created again has one log. A page examines a bounded
     number of commits, so it may hold fewer entries than requested, or none, and still have a next page.
-    `head`: the newest commit, which the page names in its field `head`.
+    `until`: empty to continue to the beginning of the history. `head`: the newest commit, which the page
+    names in its field `head`.
 
     Raises MissingVersionError, DamagedHistoryError.
     """
@@ -203,7 +206,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
 
         A place with the same name is preferred, then one in the same root, then one with more common folders.
         All empty files have the same content, so with `empty` only places with the same name count. None if
-        none is left.
+        no place counts.
         """
         name = _name(self.place)
         if empty:
@@ -308,16 +311,17 @@ DELETIONS_COMMITS_A_PAGE = 500
 
 
 class Deletion(Struct, frozen=True):
-    """The deletion of one file, with the commit that still has it."""
+    """The deletion of one file."""
 
     place: HistoryPlace
     blob: str
+    """The id of the content."""
     commit: Commit
-    """The commit that deleted it."""
+    """The commit that deleted the file."""
     kept_in: str
-    """Id of the previous commit, which still has the file at `place`."""
+    """The id of the commit before, which still has the file at `place`."""
     size: int | None
-    """Size in bytes; None if the content is not available."""
+    """The size of the content in bytes; None if the content is not available."""
 
 
 class DeletionPage(Struct, frozen=True):
@@ -325,11 +329,14 @@ class DeletionPage(Struct, frozen=True):
 
     deletions: tuple[Deletion, ...] = ()
     next: str | None = None
-    """The commit at which the next page begins; None at the beginning of the history."""
+    """The id of the commit at which the next page begins; None at the beginning of the history."""
 
 
 class FileStep(Struct, frozen=True):
-    """The effect of one commit on one file: the blob ids before and after; empty if there is no file."""
+    """The effect of one commit on one file.
+
+    `before`, `after`: the ids of its content; empty if there is no file.
+    """
 
     place: HistoryPlace
     before: str
@@ -342,23 +349,23 @@ class CommitSteps(Struct, frozen=True):
     commit: Commit
     steps: tuple[FileStep, ...]
     is_first: bool
-    """Whether this is the first commit that contains any of these roots."""
+    """Whether none of the files' roots (directories of memories) was in the commit before."""
 
 
 class StepsPage(Struct, frozen=True):
-    """One page of commits with their effects, newest first."""
+    """One page of commits with the files that they changed, newest first."""
 
     commits: tuple[CommitSteps, ...] = ()
     next: str | None = None
-    """The commit at which the next page begins; None at the beginning of the history."""
+    """The id of the commit at which the next page begins; None at the end of the requested commits."""
     head: str = ""
-    """The newest commit when the page was read."""
+    """The id of the newest commit when the page was read; empty if there is no history."""
 
 
 def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
     """Return the changes that the commit `stored` made to files, compared with the commit before it.
 
-    `load` loads a tree of the history, as `Folder` requests it. Raises MissingVersionError,
+    `load` returns the entries of a stored tree by its raw id. Raises MissingVersionError,
     DamagedHistoryError.
     """
     parent = repository.commit(stored.parent) if stored.parent else None
@@ -376,7 +383,7 @@ def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> Comm
 
 
 def _once(repository: Repository) -> Loader:
-    """Return a function that loads a tree by its id, reading each tree only once.
+    """Return a function that returns the entries of a tree by its raw id, reading each tree only once.
 
     Neighbouring commits share most trees.
     """
@@ -398,13 +405,13 @@ def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
 
 
 class HistoryReader:
-    """The history kept in `repository`, which need not exist."""
+    """Read access to the history of one home, in the git repository `repository`, which need not exist."""
 
     def __init__(self, repository: Path) -> None:
         self._path = repository
 
     def head(self) -> str | None:
-        """Return the id of the newest commit; None before the first."""
+        """Return the id of the newest commit; None before the first commit."""
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -413,9 +420,9 @@ class HistoryReader:
     def commits(self, *, key: str | None = None, rel: str | None = None, limit: int = 1000) -> list[Commit]:
         """Return at most `limit` commits, newest first.
 
-        `key`: only commits that changed this root; None: all commits. `rel`, with `key`: only commits that
-        changed the content of this file, or of a file below this directory; None: any file. Raises
-        StoreError, Unavailable.
+        `key`: only commits that changed the root (directory of memories) with this key; None: all commits.
+        `rel`, with `key`: only commits that changed the content of this file, or of a file below this
+        directory; None: any file. Raises StoreError, Unavailable.
         """
         names: tuple[bytes, ...] = ()
         if key is not None:
@@ -441,10 +448,10 @@ class HistoryReader:
     def log(
         self, place: HistoryPlace, start: Cursor | None = None, *, limit: int = 100, until: str = ""
     ) -> LogPage:
-        """Return the log of `place`, newest first, following renames, down to the commit `until`.
+        """Return one page of the log of `place`, newest first, following renames, down to the commit `until`.
 
-        At most `limit` entries. `start`: the `next` of an earlier page; None: the newest commit. `until`:
-        empty to continue to the beginning of the history. See `LogPage`. Raises StoreError, Unavailable.
+        `limit`: the maximum number of entries. `start`: the `next` of an earlier page; None: the newest
+        commit. `until`: empty to continue to the beginning of the history. Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()
@@ -498,9 +505,9 @@ class HistoryReader:
 
         A file that disappeared in a commit was deleted, unless a file with the same content appeared in it:
         then it was moved or renamed. A deletion is not listed if the same content is at the same place again;
-        of several deletions of one content at one place only the newest is listed. Companions are left out,
-        because they are not memories. Moves across several commits are not detected. `check` may raise to
-        stop. Raises StoreError, Unavailable.
+        of several deletions of one content at one place only the newest is listed. Companions (files that an
+        agent loads beside its memories) are left out. Moves across several commits are not detected. `check`
+        may raise to stop. Raises StoreError, Unavailable.
         """
         page = self.newest_steps(start, limit=DELETIONS_COMMITS_A_PAGE)
         gone: dict[tuple[HistoryPlace, str], Commit] = {}
@@ -518,7 +525,7 @@ class HistoryReader:
         return DeletionPage(tuple(found), page.next)
 
     def leaves(self, commit: str, place: HistoryPlace) -> dict[str, str]:
-        """Return the blob id of every file at and below `place` in a commit, by path below the root.
+        """Return path below the root -> id of the content, for every file at and below `place` in a commit.
 
         Raises StoreError, Unavailable.
         """
@@ -534,9 +541,9 @@ class HistoryReader:
         return self.blobs([blob])[0]
 
     def blobs(self, blobs: Sequence[str]) -> list[bytes | None]:
-        """Return the contents with the ids `blobs`, in this order, as `blob` does; open the repository once.
+        """Return the contents with the ids `blobs`, in this order, and open the repository only once.
 
-        None for a content of which only the hash was stored.
+        None for a content of which only the hash was stored. Raises StoreError, Unavailable.
         """
         if not blobs:
             return []
@@ -548,7 +555,7 @@ class HistoryReader:
     def files(self, commit: str, key: str) -> dict[str, FileVersion]:
         """Return every file of a root in a commit, by path; empty if the commit does not have the root.
 
-        Raises StoreError, Unavailable.
+        `key`: the key of the root (directory of memories). Raises StoreError, Unavailable.
         """
         with in_words():
             root = self._root(commit, key)
@@ -562,16 +569,17 @@ class HistoryReader:
     def metadata(self, commit: str, key: str) -> dict[str, dict[str, Any]]:
         """Return the metadata of a root's files in a commit by path, as it was passed to `History.snapshot`.
 
-        Raises StoreError, Unavailable.
+        `key`: the key of the root (directory of memories). Raises StoreError, Unavailable.
         """
         with in_words():
             root = self._root(commit, key)
             return {rel: dict(data) for rel, data in root.data.items()} if root else {}
 
     def read(self, commit: str, key: str, rel: str) -> bytes | None:
-        """Return the bytes of a file; None if the commit has no such file.
+        """Return the bytes of the file `rel` in a commit; None if the commit has no such file.
 
-        Raises StoreError (reason "omitted" for a file that was too large to store), Unavailable.
+        `key`: the key of the file's root (directory of memories). Raises StoreError (reason "omitted" for a
+        file that was too large to store), Unavailable.
         """
         with in_words():
             root = self._root(commit, key)
@@ -601,7 +609,8 @@ class HistoryReader:
     def is_newest(self, place: HistoryPlace, content: bytes, mode: int) -> bool:
         """Return whether the file at `place` has this content and mode in the newest commit.
 
-        `mode`: the permission bits. Raises StoreError, Unavailable.
+        `mode`: the permission bits. False if there is no commit or no such file. Raises StoreError,
+        Unavailable.
         """
         with in_words():
             repository = self._open()
@@ -620,10 +629,8 @@ class HistoryReader:
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
         """Return every file that differs between the commits `old` (None: no commit) and `new`.
 
-        The result is in the order of root keys and paths.
-
-        Changes of mode, pins and usage count too: see `VersionChange.content_changed`. Raises StoreError,
-        Unavailable.
+        The result is in the order of root keys and paths. Changes of mode, pins and usage count too: see
+        `VersionChange.content_changed`. Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._existing(new)
@@ -654,7 +661,10 @@ class HistoryReader:
             )
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
-        """Return the three-way merge of the lines of `ours` and `theirs`, which both come from `base`."""
+        """Return the three-way merge of the lines of `ours` and `theirs`, which both come from `base`.
+
+        See `Merge` for conflicts.
+        """
         return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:
@@ -707,7 +717,7 @@ class HistoryReader:
 
 @contextlib.contextmanager
 def in_words() -> Iterator[None]:
-    """Context manager: turn errors of the repository into `UserError`s."""
+    """Context manager: turn errors of the history's repository into `UserError`s, which a person can read."""
     try:
         yield
     except DamagedHistoryError as error:

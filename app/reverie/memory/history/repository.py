@@ -70,13 +70,14 @@ def libgit2() -> ModuleType:
 
 
 class TreeEntry(Struct, frozen=True):
-    """One line of a git tree: name, mode, and the id of the file or directory."""
+    """One entry of a git tree: a file or a directory."""
 
     name: bytes
     """The stored name, which is escaped."""
     mode: int
     """Git's mode, not permission bits."""
     id: bytes
+    """The raw id of the file or directory."""
 
     @property
     def is_tree(self) -> bool:
@@ -140,11 +141,14 @@ class ObjectSink:
         return new, repository
 
     def has(self, raw: bytes) -> bool:
-        """Return whether the repository has the object with the id `raw`, including flushed objects."""
+        """Return whether the repository has the object with the raw id `raw`.
+
+        Objects that were added but not flushed yet do not count.
+        """
         return bool(self._odb.exists(raw.hex()))
 
     def blob(self, content: bytes) -> bytes:
-        """Add these bytes, and return their id; they are in the repository after `flush`.
+        """Add a content, and return its raw id; it is in the repository after `flush`.
 
         Raises OSError.
         """
@@ -155,7 +159,7 @@ class ObjectSink:
         return bytes(id_.raw)
 
     def tree(self, entries: Iterable[TreeEntry]) -> bytes:
-        """Add a tree with these entries, in any order, and return its id.
+        """Add a tree with these entries, in any order, and return its raw id.
 
         Raises OSError.
         """
@@ -167,9 +171,9 @@ class ObjectSink:
             return bytes(builder.write().raw)
 
     def commit(self, message: str, *, author: str, at_s: int, tree: bytes, parent: bytes | None) -> bytes:
-        """Add a commit, without moving any branch, and return its id.
+        """Add a commit, without moving any branch, and return its raw id.
 
-        `at_s`: its time in UTC seconds; `tree`, `parent`: the ids of its tree and its parent (None for a
+        `at_s`: its time in UTC seconds; `tree`, `parent`: the raw ids of its tree and its parent (None for a
         first commit). Raises OSError.
         """
         git = libgit2()
@@ -256,7 +260,10 @@ def git_errors_as_os(repository: Path) -> Iterator[None]:
 
 
 def sync_directory(directory: Path) -> None:
-    """Sync a directory, so that added, renamed and removed entries are durable; do nothing on Windows."""
+    """Sync a directory to the disk, so that added, renamed and removed entries are durable.
+
+    Does nothing on Windows.
+    """
     if os.name == "nt":
         return
     fd = os.open(directory, os.O_RDONLY)
@@ -267,7 +274,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
-    """Remove temporary files of killed processes in `directory`. Call with the commit lock held.
+    """Remove files and folders that killed processes left in `directory`. Call with the commit lock held.
 
     `prefix`: the beginning of their names.
     """
@@ -294,11 +301,12 @@ class Leaf(Struct, frozen=True):
 
 
 class Folder:
-    """One directory of a stored tree, changed in memory.
+    """One directory of a stored git tree, which is changed in memory.
 
     A folder stores the id of its tree and loads the entries only on access, so a snapshot of one changed file
     reads and writes only the trees on the path to it. Names are stored (escaped) names. Git has no empty
-    folders: they vanish when written. `load` returns the entries of a stored tree and is called at most once.
+    folders: they vanish when written. `load` returns the entries of a stored tree and is called at most once
+    per folder.
     """
 
     __slots__ = ("_entries", "_id", "_load")
@@ -309,7 +317,10 @@ class Folder:
         self._entries: dict[bytes, Leaf | Folder] | None = None if tree_id else {}
 
     def get(self, names: Names) -> Leaf | Folder | None:
-        """Return the node at the path `names`, None if there is none; this folder for an empty path."""
+        """Return the file or folder at the path `names`; None if there is none.
+
+        For an empty path, return this folder.
+        """
         node: Leaf | Folder | None = self
         for name in names:
             if not isinstance(node, Folder):
@@ -323,11 +334,11 @@ class Folder:
         return node if isinstance(node, Folder) else Folder(self._load)
 
     def put(self, names: Names, node: Leaf | Folder) -> None:
-        """Set the node at the path `names` (not empty); a file on the way is replaced by a folder."""
+        """Put a file or folder at the path `names` (not empty); a file on the way is replaced by a folder."""
         self._changing_parent(names)[names[-1]] = node
 
     def remove(self, names: Names) -> None:
-        """Remove the node at the path `names` (not empty), if there is one."""
+        """Remove the file or folder at the path `names` (not empty), if there is one."""
         if self.get(names) is not None:
             del self._changing_parent(names)[names[-1]]
 
@@ -342,7 +353,7 @@ class Folder:
                 stack.extend(((*names, name), child) for name, child in node._children().items())
 
     def differing(self, other: Folder) -> Iterator[tuple[Names, Leaf | None, Leaf | None]]:
-        """Yield path, file here and file in `other` (None: no file) of each difference.
+        """Yield (path, file here, file in `other`) for each path at which the files differ; None: no file.
 
         Equal trees are not opened.
         """
@@ -360,7 +371,7 @@ class Folder:
             stack.extend(((*names, name), ours.get(name), theirs.get(name)) for name in {*ours, *theirs})
 
     def write(self, sink: ObjectSink) -> bytes | None:
-        """Write this folder to `sink` unless it is stored already; return its id, None if it has no files."""
+        """Write this folder to `sink` unless it is stored already; return its raw id, None if it is empty."""
         if self._id is not None:
             return self._id
         # Depth first without recursion: a path may be deeper than Python's stack.
@@ -389,7 +400,7 @@ class Folder:
         self._id = sink.tree(entries) if entries else None
 
     def _changing_parent(self, names: Names) -> dict[bytes, Leaf | Folder]:
-        """Return the entries of the folder that contains the path `names`, for changing them.
+        """Return the entries of the folder that contains the path `names`; the caller may change them.
 
         Marks this folder and every folder on the path as changed; missing folders are created.
         """
@@ -427,30 +438,31 @@ _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
 class Commit(Struct, frozen=True):
     """One snapshot.
 
-    The message of the commit holds the subject; its trailers hold the actor, run and source (the occasion on
-    which Reverie recorded the changes, such as "by hand" or "the watcher"). `at_ms`: UTC ms, but always whole
-    seconds, because git keeps seconds. `notes`: a line for each file whose current bytes were not stored,
-    with the reason.
+    The message of the commit holds the subject; its trailers hold the actor, run and source.
     """
 
     id: str
     at_ms: int
+    """The time of the commit in UTC ms, but always whole seconds, because git keeps seconds."""
     actor: str
     source: str
+    """The occasion on which Reverie recorded the changes, such as "by hand" or "the watcher"."""
     run_id: str | None
+    """The run that made the changes; None if it was no run."""
     subject: str
     parent: str | None = None
     """The id of the commit before this one; None for the first commit."""
     notes: str = ""
+    """A line for each file whose current bytes were not stored, with the reason."""
 
 
 class StoredCommit(Struct, frozen=True):
-    """A commit with the tree it points to, both ids raw."""
+    """A commit with the raw ids of its tree and of the commit before it."""
 
     commit: Commit
     tree: bytes
     parent: bytes | None
-    """The id of the commit before this one; None for the first commit."""
+    """The raw id of the commit before this one; None for the first commit."""
 
 
 def commit_author(actor: str) -> str:
@@ -475,7 +487,7 @@ def commit_message(*, actor: str, source: str, run_id: str | None, subject: str,
 
 
 def stored_commit(found: pygit2.Commit) -> StoredCommit:
-    """Return the commit `found` of libgit2, whether or not Reverie wrote it, as a `StoredCommit`."""
+    """Convert a commit of libgit2, whether or not Reverie wrote it, to a `StoredCommit`, and return it."""
     message = found.raw_message.decode("utf-8", "replace")
     paragraphs = message.strip("\n").split("\n\n")
     matches = map(_TRAILER.fullmatch, paragraphs[-1].split("\n"))
@@ -609,7 +621,10 @@ class Repository:
         self.odb: pygit2.Odb = self.git.odb
 
     def tip(self) -> bytes | None:
-        """Return the raw id of the newest commit; None if there is no commit yet."""
+        """Return the raw id of the newest commit; None if there is no commit yet.
+
+        Raises DamagedHistoryError, OSError.
+        """
         git = libgit2()
         _probe(self.path / BRANCH)
         try:
@@ -648,7 +663,7 @@ class Repository:
         return bytes(self._object(raw, "blob").data)
 
     def refuse_cut_short(self, raw: bytes) -> None:
-        """Raise DamagedHistoryError if the object with the id `raw` has its own file and this is cut short.
+        """Raise DamagedHistoryError if the object with the id `raw` has a file of its own that is cut short.
 
         Call this before libgit2 reads the object: libgit2 (1.9) never returns from reading a small loose
         object (one in a file of its own) that was cut short. Raises OSError if the file cannot be read.
@@ -661,7 +676,7 @@ class Repository:
             raise DamagedHistoryError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
-        """Return the path of the file that has the object with the id `raw` while it is not in a pack."""
+        """Return the path of the file that stores the object with the id `raw` if it is not in a pack."""
         name = raw.hex()
         return self.objects / name[:2] / name[2:]
 
@@ -694,7 +709,7 @@ class Repository:
         return self.commit(raw)
 
     def entry(self, tree: bytes, names: tuple[bytes, ...]) -> TreeEntry | None:
-        """Return the entry at the path `names` below a tree; None if it is missing.
+        """Return the entry at the path `names` below the tree with the raw id `tree`; None if it is missing.
 
         For an empty path, return an entry for the tree itself.
 
@@ -713,7 +728,7 @@ class Repository:
         return found
 
     def verify_newest(self) -> None:
-        """Raise DamagedHistoryError unless all objects of the newest version exist; contents are not read."""
+        """Raise DamagedHistoryError unless all objects of the newest commit exist; contents are not read."""
         tip = self.tip()
         if tip is None:
             return
@@ -726,7 +741,7 @@ class Repository:
                     raise self._damage(entry.id, "blob")
 
     def damages(self, tip: bytes) -> Iterator[DamagedHistoryError]:
-        """Read all objects reachable from `tip`, contents included, and yield an error for each failure."""
+        """Read all objects reachable from the commit `tip`, contents included; yield the errors."""
         seen: set[bytes] = set()
         pending: list[tuple[_Kind, bytes]] = [("commit", tip)]
         while pending:
@@ -747,7 +762,7 @@ class Repository:
                 yield damage
 
     def _object(self, raw: bytes, kind: _Kind) -> Any:
-        """Return the object with the id `raw`, an instance of pygit2's class `kind`.
+        """Return the object with the id `raw`, which must be of the kind `kind`, as pygit2 represents it.
 
         Raises DamagedHistoryError, OSError.
         """
@@ -762,9 +777,9 @@ class Repository:
         return found
 
     def _damage(self, raw: bytes, kind: _Kind) -> DamagedHistoryError:
-        """Return the error for an object, with the id `raw`, that libgit2 cannot read.
+        """Return the error to raise for the object with the id `raw`, which libgit2 cannot read.
 
-        Raises OSError if the system is the cause.
+        Raises OSError instead if the operating system refuses to read the files.
         """
         packs = self.objects / "pack"
         for path in (self.loose_path(raw), *(packs.iterdir() if packs.exists() else ())):
@@ -817,7 +832,7 @@ def set_aside(path: Path, now_ms: int) -> Path:
 
 
 def _probe(path: Path) -> None:
-    """Raise OSError if the system refuses to read an existing file."""
+    """Raise OSError if the file at `path` exists but the operating system refuses to read it."""
     with contextlib.suppress(FileNotFoundError), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         file.read(1)
 
@@ -870,7 +885,10 @@ def _pack(repository: Repository, ids: Sequence[str], superseded: Iterable[Path]
 
 
 def _verify(objects: Path, ids: Iterable[str]) -> None:
-    """Read every object back from the packs below `objects` alone; libgit2 compares content and id."""
+    """Read every object back from the packs below `objects` alone; libgit2 compares content and id.
+
+    Raises libgit2's `GitError` or KeyError if this fails.
+    """
     git = libgit2()
     odb = git.Odb()
     odb.add_backend(git.OdbBackendPack(str(objects)), 1)
@@ -879,7 +897,7 @@ def _verify(objects: Path, ids: Iterable[str]) -> None:
 
 
 def _loose(objects: Path) -> Iterable[str]:
-    """Yield the ids of all loose objects.
+    """Yield the ids of all loose objects (each in a file of its own) below the directory `objects`.
 
     Makes no `Path` objects, because this runs after each commit.
     """

@@ -59,35 +59,38 @@ _READ_ATTEMPTS = 3
 
 
 class ScannedFile(Struct, frozen=True):
-    """A file as a scan found it: permission bits and content."""
+    """A file as a scan found it."""
 
     mode: int
-    """Permission bits."""
+    """The permission bits."""
     blob: bytes
     """The raw id of the stored content."""
     omitted: bool = False
-    """Whether the file is too large to store: the blob has only its size and hash."""
+    """Whether the file is too large to store; the stored content is then only a line with its size and hash.
+    """
 
 
 class Scan(Struct):
-    """The files of a root that a scan read, and those that it could not read, by path below the root."""
+    """The files that a scan read in a root (directory of memories), and those that it could not read."""
 
     files: dict[str, ScannedFile] = field(default_factory=dict)
+    """Path below the root -> file."""
     unreadable: dict[str, str] = field(default_factory=dict)
-    """Path that could not be read -> the reason; a directory stands for all below it, "" for the root."""
+    """Path that could not be read -> the reason, as a part of a sentence; a directory stands for everything
+    below it, "" for the root."""
 
 
 class HistoryScanner:
-    """A reader that stores the contents of one root's files on disk in the history.
+    """A reader that stores the contents of one root's files on disk in the history; `found` has the result.
 
     The files are the same as for `files.rooted.walk`: regular files in real directories, no symlinks, no
     hidden names. Directories are held open while they are read, so a symlink that is swapped in meanwhile is
     not followed, and a file that changes while it is read is read again. A name that was listed but could not
-    be read is added to `unreadable`, and its last version is kept; a name that is not listed counts as
-    deleted. A file whose row in the catalogue is certainly valid is not read (`KnownVersion.still_holds`).
+    be read is added to `found.unreadable`; a name that is not listed counts as deleted. A file whose row in
+    the catalogue is certainly valid is not read (`KnownVersion.still_holds`).
 
-    `known`: returns the known versions of the files below a path. `put` stores bytes and returns their raw
-    id, `has` returns whether an id is stored; `without` excludes paths of other roots (see
+    `known` returns the known versions of the files below a path. `put` stores bytes and returns their raw id,
+    `has` returns whether an id is stored; `without` is a regular expression of paths to leave out (see
     `agents.scopes.ScopeRoot`).
     """
 
@@ -148,7 +151,7 @@ class HistoryScanner:
         """Read exactly the files at the paths `rels`; missing files are left out.
 
         The files may be symlinks that lead to a place in the root. They are read each time, so this is only
-        for a few companions.
+        for a few companions (files loaded beside the memories).
         """
         rooted = RootedDirectory(self._root)
         for rel in rels:
@@ -217,7 +220,10 @@ class HistoryScanner:
 
 
 def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result]:
-    """Return the bytes of the file `name` in `directory`, and its status before it was read."""
+    """Return the bytes of the file `name` in `directory`, and its status before it was read.
+
+    For a file that is too large to store, return its placeholder (see `_placeholder`) in place of its bytes.
+    """
     for _ in range(_READ_ATTEMPTS):
         before = directory.lstat(name)
         if before.st_size > LARGEST_BYTES:
@@ -263,12 +269,12 @@ _PLAIN_MODES = {FILE_MODE: 0o644, EXECUTABLE_MODE: 0o755}
 
 
 class FileVersion(Struct, frozen=True):
-    """One stored version of a file: the id of its content, and its permission bits."""
+    """One stored version of a file."""
 
     blob: str
-    """Hexadecimal id of the stored content."""
+    """The hexadecimal id of the stored content."""
     mode: int
-    """Permission bits."""
+    """The permission bits."""
     omitted: bool = False
     """Whether the file was too large, so that its bytes were not stored."""
 
@@ -277,7 +283,9 @@ class FileVersion(Struct, frozen=True):
 class VersionChange:
     """The difference of one file between two commits in content, mode or metadata.
 
-    `before` and `after`, the two contents (None: no such file), are read from the history on demand.
+    `key`: the key of the file's root (directory of memories). A version or metadata of None means that the
+    commit does not have them. The properties `before` and `after` read the two contents from the history on
+    demand; None: no such file.
     """
 
     key: str
@@ -303,9 +311,10 @@ class VersionChange:
 
 
 class StoredRoot:
-    """A root in a commit, or in the commit being built.
+    """A root (directory of memories) in a commit, or in the commit being built.
 
-    `facts` has the attributes of files that a git tree cannot hold; `data` has the caller's metadata.
+    `facts`: the attributes of files that a git tree cannot hold, such as unusual permission bits; `data`: the
+    caller's metadata.
     """
 
     def __init__(
@@ -336,7 +345,7 @@ class StoredRoot:
         return cls(folder.folder((FILES,)), facts, data)
 
     def put(self, rel: str, found: ScannedFile) -> None:
-        """Store the file `found`: its blob in the tree, and its other attributes in `facts`."""
+        """Store the file `found` at the path `rel`: its blob in the tree, its other attributes in `facts`."""
         git_mode = EXECUTABLE_MODE if found.mode & 0o100 else FILE_MODE
         self.files.put(escape_rel(rel), Leaf(git_mode, found.blob))
         facts: dict[str, Any] = {}
@@ -348,11 +357,14 @@ class StoredRoot:
             self.facts[rel] = facts
 
     def has(self, rel: str) -> bool:
-        """Return whether the root has a file at `rel` or below it."""
+        """Return whether the root has a file at `rel` or below it; True for ""."""
         return not rel or self.files.get(escape_rel(rel)) is not None
 
     def take_over(self, rel: str, other: StoredRoot) -> None:
-        """Copy files at and below `rel` ("": all) from `other`, except paths where this root has a file."""
+        """Replace everything at and below `rel` ("": all) by the files that `other` has there.
+
+        If `rel` is not "" and `other` has nothing there, nothing changes.
+        """
         if not rel:
             self.files, self.facts = other.files, dict(other.facts)
             return
@@ -392,17 +404,17 @@ class StoredRoot:
 
 
 def key_name(key: str) -> bytes:
-    """Return the stored (escaped) name of the root `key`."""
+    """Return the name under which a commit stores the root `key`, with special characters escaped."""
     return escape_segment(key).encode()
 
 
 def key_of(name: bytes) -> str:
-    """Return the key of a root from the name of its tree."""
+    """Return the key of a root from the escaped name under which a commit stores it."""
     return unescape_segment(name.decode("utf-8", "surrogateescape"))
 
 
 def rel_of(names: Names) -> str:
-    """Return a file's path below its root; `names` are the names of its trees and of the file."""
+    """Return a file's path below its root from the escaped names of its folders and of the file."""
     return unescape_rel(names)
 
 
@@ -426,7 +438,11 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file whose content differs from the last commit; a content is None if there is no file."""
+    """One file whose content differs from the last commit.
+
+    `key`: the key of its root (directory of memories); `rel`: its path below the root. `before`, `after`:
+    functions that return the content in the last commit, and the new content; None: there is no file.
+    """
 
     key: str
     rel: str
@@ -459,8 +475,8 @@ def seen_changes(
 ) -> tuple[SeenChange, ...]:
     """Return the change of each file whose content in `now` differs from its content in the last commit.
 
-    `last`: the last commit; None if there is none. `sink`: the objects that were added for `now`; they are
-    written to the repository when a content is read.
+    `last`: the last commit; None if there is none. `now`: the tree to be committed. `sink`: the objects that
+    were added for `now`; they are written to the repository when a content is read.
     """
 
     def read(leaf: Leaf | None) -> bytes | None:
@@ -485,11 +501,11 @@ def trees_by_share(
     now: Folder,
     shares: Sequence[Share],
 ) -> Iterator[tuple[Share, bytes | None]]:
-    """Yield each share with the id of the tree to commit for it; None if that tree has no files.
+    """Yield each share with the raw id of the tree to commit for it; None if that tree has no files.
 
     The first tree is the tree of `last` (the last commit, None if there is none) with the changes of the
-    first share; each further tree adds the changes of the next share. The tree for the last share is `now`
-    itself, so that no change is left out. `sink` collects the new trees.
+    first share; each further tree adds the changes of the next share. The tree for the last share is `now`,
+    which has all changes, so that no change is left out. `sink` collects the new trees.
     """
     tree = Folder(repository.tree, last.tree if last else None)
     for share in shares[:-1]:
@@ -508,9 +524,9 @@ def trees_by_share(
 
 
 def _take(root: StoredRoot, rel: str, final: StoredRoot | None) -> None:
-    """Give the file `rel` in `root` the state that it has in `final`; None: delete it.
+    """Give the file `rel` in `root` the state that it has in `final`; delete it if `final` has no such file.
 
-    A file that became a folder, or the reverse, is not changed here.
+    `final`: None: it has no files. A folder at `rel` in `root` stays, unless `final` has a file there.
     """
     names = escape_rel(rel)
     if isinstance(root.files.get(names), Leaf):

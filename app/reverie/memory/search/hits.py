@@ -32,10 +32,8 @@ class _Wanted(Struct, frozen=True):
     terms: tuple[tuple[tuple[str, ...], bool], ...]
     """The folded words of each term, and whether its last word may be a prefix."""
     plain: re.Pattern[str]
-    """A pattern that finds, in folded ASCII text, the first word of any term.
-
-    A match ends at the end of the word that contains it.
-    """
+    """A pattern that finds, in folded ASCII text, the first word of any term; a match ends at the end of the
+    word that contains it."""
     shaped: re.Pattern[str]
     """A pattern like `plain`, for a text with its characters replaced by `_Shapes`."""
     longest: int
@@ -43,11 +41,12 @@ class _Wanted(Struct, frozen=True):
 
 
 def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
-    """Return the positions of the terms in `text`, in order, without overlaps.
+    """Return the positions of the query terms in `text`, in order, without overlaps.
 
-    Terms are also found inside an identifier. Fifty texts are searched at each key press, so a text is split
-    into words only near a candidate. Candidates are searched in a copy of the text that is folded character
-    by character (`_Shapes`) and so has the same length. Ranges are `(start, end)` in characters.
+    Positions are `(start, end)` in characters. Terms are also found inside an identifier. Fifty texts are
+    searched at each key press, so a text is split into words only near a candidate. Candidates are searched
+    in a copy of the text that is folded character by character (`_Shapes`) and so has the same length. After
+    about forty hits the search stops.
     """
     wanted = _wanted(tuple(terms))
     if wanted is None:
@@ -80,7 +79,11 @@ def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
 
 
 def regex_hits(text: str, pattern: str, *, most: int = 20) -> Ranges:
-    """Return the positions at which the pattern matches, line by line, ignoring case; at most `most`."""
+    """Return the positions `(start, end)` at which the pattern matches, line by line, ignoring case.
+
+    Only the first `LINE_CHARS` characters of each line are searched. The search stops after the line with hit
+    number `most`.
+    """
     search = re.compile(pattern, re.IGNORECASE)
     found: list[tuple[int, int]] = []
     at = 0

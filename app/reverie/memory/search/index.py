@@ -47,7 +47,9 @@ Relevance = Mapping[int, float]
 class Doc(Struct, frozen=True):
     """A file that matches a query; a higher score is better.
 
-    `rel` is below its root; `root` is `companions` for a file that an agent loads beside its memories.
+    `id`: the id of its row in the catalogue; `home`: the id of its home; `root`: the key of its root
+    (directory of memories), or `companions` for a file that an agent loads beside its memories; `rel`: its
+    path below the root. `mtime_ns`: the time of its last change, in ns since the epoch.
     """
 
     id: int
@@ -60,33 +62,32 @@ class Doc(Struct, frozen=True):
 
 
 class SearchLimits(Struct, frozen=True):
-    """Limits on the rows of the catalogue to search, in addition to the query's own filters.
-
-    - `homes`: the ids of the homes to search
-    - `now_ns`: the current time, in ns since the epoch
-    - `count`: the maximum number of results
-    - `only`: the ids of the only rows to search; None: all rows
-    - `without`: ids of rows to leave out
-    """
+    """Limits on the rows of the catalogue to search, in addition to the query's own filters."""
 
     homes: tuple[str, ...]
+    """The ids of the homes to search."""
     now_ns: int
+    """The current time, in ns since the epoch."""
     count: int = 50
+    """The maximum number of results."""
     only: Collection[int] | None = None
+    """The ids of the only rows to search; None: all rows."""
     without: Collection[int] = ()
+    """The ids of rows to leave out."""
     roots: Collection[tuple[str, str]] | None = None
-    """The roots to search, as pairs of home id and root key; None: all roots."""
+    """The only roots to search, as pairs of home id and root key; None: all roots."""
     beside: Collection[int] = ()
-    """Ids of further rows to search, outside of `roots`."""
+    """The ids of further rows to search, outside of `roots`."""
     here: Collection[tuple[str, str]] = ()
-    """The roots of the user's current context; their results come first."""
+    """The roots of the user's current context, as in `roots`; their results get a higher score."""
 
 
 def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
     """Return the results of a query, best first, and whether the catalogue covers all homes of `limits`.
 
     For a query with a regular expression, the results are the files in which to search for it, newest first.
-    Raises `CatalogueDamaged`, `Unavailable`.
+    Without a catalogue, or for a query with `problems`, return no results and False. Raises
+    `CatalogueDamaged`, `Unavailable`.
     """
     with catalogue.reading() as connection:
         if connection is None or query.problems:
@@ -105,7 +106,8 @@ class Loose(Struct, frozen=True):
 def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> Loose:
     """Return the notes that contain any word of `query`, best first, within `limits`.
 
-    Raises `CatalogueDamaged`, `Unavailable`.
+    Empty without a catalogue, and for a query without unquoted words, with `problems` or with a regular
+    expression. Raises `CatalogueDamaged`, `Unavailable`.
     """
     words, exact = loose_words(query), tuple(term for term in query.terms if term.is_exact)
     if not words or query.problems or query.regex:
@@ -156,7 +158,7 @@ class _Finder:
     def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
         """Return the notes whose words from `groups` (words of the query with their forms) weigh most.
 
-        Every one of these rows also has all quoted terms of the query.
+        Every one of these notes also has all quoted terms of the query.
         """
         required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
         total = sum(group.weight for group in groups)
@@ -221,9 +223,9 @@ class _Finder:
         return dict(rows.fetchall())
 
     def _matching(self, match: str, count: int) -> list[Row]:
-        """Return the newest `count` matching rows (-1: all).
+        """Return the newest `count` rows that match the FTS5 query `match` (-1: all).
 
-        The cached ids are used if they reach back far enough.
+        The cached ids are used if there are enough of them.
         """
         ids = self._newest(match)
         is_all = len(ids) <= _COMMON

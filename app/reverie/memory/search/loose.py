@@ -82,7 +82,7 @@ class Group(Struct, frozen=True):
     word: str
     forms: tuple[str, ...]
     count: int
-    """Upper bound for the number of notes with one of the forms."""
+    """An upper bound for the number of notes with one of the forms."""
     weight: float
     """The importance for the ranking; rare words weigh more."""
     others: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Group(Struct, frozen=True):
 def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
     """Return the words of `query` for a search by any word, as (word, whether it may be unfinished).
 
-    The last word is left out if only one letter of it is typed.
+    Stop words and words in quotes are left out, and the last word if only one letter of it is typed.
     """
     found: dict[str, bool] = {}
     for term in query.terms:
@@ -148,7 +148,10 @@ def _stop_words(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def _language_of(words: Iterable[str]) -> str:
-    """Return the code, such as "en", of the language to which most stop words among `words` belong."""
+    """Return the code, such as "en", of the language to which most stop words among `words` belong.
+
+    Return "en" if there are no stop words.
+    """
     found = set(words)
     counts = {name: len(found & language.stop) for name, language in _languages().items()}
     best = max(counts, key=lambda name: (counts[name], name == "en"))
@@ -178,7 +181,10 @@ _FEW_WORDS = 100
 
 
 class Vocabulary:
-    """The words of the index, read through one connection. `counted` caches the words read so far."""
+    """The words of the index, read through one connection.
+
+    `notes`: the number of notes in the index. `counted`: a cache of the words read so far.
+    """
 
     def __init__(self, connection: sqlite3.Connection, notes: int, counted: WordCounts) -> None:
         self._connection = connection
@@ -298,7 +304,7 @@ class BestPassage(Struct, frozen=True):
     is_like: bool
     """Whether the text has only words that are spelled similarly to the words of the query."""
     hits: Ranges
-    """Positions of the words of the best passage, in the text."""
+    """The positions of the words of the best passage, in the text."""
 
 
 def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPassage:

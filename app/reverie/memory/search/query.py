@@ -44,7 +44,7 @@ class Changed(Struct, frozen=True):
     """A filter that selects notes by the time since they were last changed."""
 
     newer: bool
-    """Whether to select files modified within the last `span_ns` ns; False: files modified before."""
+    """Whether to select notes that were changed within the last `span_ns` ns; False: select all others."""
     span_ns: int
 
 
@@ -71,12 +71,14 @@ class SearchQuery(Struct, frozen=True):
     """The regular expression to search for."""
     scopes: frozenset[Scope] = frozenset()
     homes: tuple[str, ...] = ()
+    """Parts of the ids, paths or names of homes, of which one must match."""
     projects: tuple[str, ...] = ()
     """Parts of project paths, of which one must match."""
     agents: tuple[str, ...] = ()
     """Beginnings of the names of agents whose homes are searched."""
     pinned: bool | None = None
     changed: Changed | None = None
+    """A filter by the time of the last change."""
     by: str = ""
     """The actor of the last change: `user`, `agent`, `dream`, `outside` and so on."""
     problems: tuple[str, ...] = ()
@@ -84,7 +86,7 @@ class SearchQuery(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the query has nothing to search for."""
+        """Whether the query has no words, no regular expression and no filter; False if it has `problems`."""
         filters = self.scopes or self.homes or self.projects or self.agents or self.changed or self.by
         return not (self.terms or self.regex or filters or self.pinned is not None or self.problems)
 
@@ -133,7 +135,7 @@ def parse_query(text: str) -> SearchQuery:
 
 
 def regex_problem(pattern: str) -> list[str]:
-    """Return a sentence on why the pattern is invalid or might run for ever; an empty list if it may be used.
+    """Return a list with a sentence on why the pattern is invalid or might run for ever; else an empty list.
 
     Python's engine backtracks, cannot be interrupted, and holds the GIL while it works.
     """
@@ -148,22 +150,24 @@ def regex_problem(pattern: str) -> list[str]:
 
 
 class _PatternItem(Struct, frozen=True):
-    """A character, a class or a group of a pattern, with its quantifier."""
+    """A character, a class or a group of a regular expression, with its quantifier."""
 
     text: str
-    """The item's source text; unique for a group."""
+    """The source text of the item; unique for a group."""
     is_single: bool = False
     """Whether the item matches exactly one character; a choice between such items equals a character class.
     """
     is_ambiguous: bool = False
-    """Whether a part of the item repeats without limit or is a choice.
-
-    If such an item is repeated in turn, matching may run for ever.
-    """
+    """Whether a part of the item repeats without limit or is a choice; if such an item is repeated in turn,
+    matching may run for ever."""
 
 
 class _PatternGroup(Struct):
-    """A group whose closing parenthesis was not reached yet, or the whole pattern."""
+    """A group whose closing parenthesis was not reached yet, or the whole pattern.
+
+    `verbose`: white space and comments in it are ignored, as with `re.VERBOSE`. `alternatives`: the items
+    between its `|` signs.
+    """
 
     verbose: bool
     alternatives: list[list[_PatternItem]] = field(default_factory=lambda: [[]])
@@ -182,9 +186,10 @@ class _PatternGroup(Struct):
 
 
 def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
-    """Return the number of unlimited repetitions in a valid pattern, and whether any of them are nested.
+    """Return the number of open-ended repetitions in a valid pattern, and whether one of them is nested.
 
-    A repeated choice counts as nested. `verbose`: the pattern is written in the style of `re.VERBOSE`.
+    A repetition is open-ended if it may occur more than 16 times. A repeated choice counts as nested.
+    `verbose`: the pattern is written in the style of `re.VERBOSE`.
     """
     count, nested, at = 0, False, 0
     groups = [_PatternGroup(verbose)]

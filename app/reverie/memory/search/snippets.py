@@ -22,9 +22,9 @@ class Snippet(Struct, frozen=True):
 
     text: str
     hits: Ranges
-    """Positions in `text`, as `(start, end)` in characters; empty if only the name matches."""
+    """Positions in `text`, as `(start, end)` in characters; empty if only the name of the file matches."""
     line: int = 0
-    """The number of the line, from 1; 0 if only the name matches."""
+    """The number of the line, from 1; 0 if only the name of the file matches."""
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
@@ -36,7 +36,7 @@ def snippet(text: str, query: SearchQuery) -> Snippet:
 
 
 def snippet_of(text: str, hits: Ranges) -> Snippet:
-    """Return the line of `text` with the greatest number of these hits close together.
+    """Return the line of `text` with the greatest number of these hits close together, cut to a short length.
 
     Without hits, return the beginning of the text.
     """

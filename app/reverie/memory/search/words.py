@@ -52,13 +52,20 @@ def is_cjk(char: str) -> bool:
 
 
 def index_text(text: str) -> str:
-    """Return a text in its form for the index: folded, with CJK runs as pairs plus their last character."""
+    """Return a text in its form for the index: folded, and with each CJK run split into pairs.
+
+    Folded texts do not differ in case, accents or width. A CJK run (neighbouring Chinese, Japanese or Korean
+    characters) becomes its overlapping pairs of characters, and its last character.
+    """
     plain = folded(text)
     return plain if plain.isascii() else _CJK_RUN.sub(lambda found: f" {_pairs(found[0])} ", plain)
 
 
 def index_parts(text: str) -> str:
-    """Return the parts of the identifiers in a text, each once, folded."""
+    """Return the parts of the identifiers in a text, each once: `max` and `retries` for `maxRetries`.
+
+    They are folded, and separated by spaces.
+    """
     found: dict[str, None] = {}
     for pattern in (_SNAKE, _CAMEL):
         for match in pattern.finditer(text):
@@ -71,8 +78,8 @@ def index_parts(text: str) -> str:
 def fts_phrase(text: str, *, prefix: bool) -> str:
     """Return `text` as one FTS5 phrase, its words in order; empty if it has no word.
 
-    With `prefix` the last word may be a prefix. A single CJK character is always a prefix, because in the
-    index it begins a pair or ends a run.
+    With `prefix` the last word may be a prefix. A single CJK (Chinese, Japanese, Korean) character is always
+    a prefix, because in the index it begins a pair or ends a run.
     """
     plain = folded(text)
     runs = list(_CJK_RUN.finditer(plain))
@@ -94,7 +101,10 @@ def fts_phrase(text: str, *, prefix: bool) -> str:
 
 
 def tokens(text: str) -> Iterator[SearchToken]:
-    """Yield the words of a text in order, in their form for queries: CJK runs character by character."""
+    """Yield the words of a text in order, in their form for queries.
+
+    Each Chinese, Japanese or Korean (CJK) character is a word of its own.
+    """
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
         at = 0
@@ -107,7 +117,10 @@ def tokens(text: str) -> Iterator[SearchToken]:
 
 
 def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
-    """Yield the parts of the identifier `token` with their positions in `text`; nothing for a plain word."""
+    """Yield the parts of the identifier `token` with their positions in `text`, the text of the token.
+
+    Yield nothing for a plain word.
+    """
     word = text[token.start : token.end]
     if len(word) > _LONGEST_IDENTIFIER or not (_SNAKE.match(word) or _CAMEL.match(word)):
         return
@@ -120,9 +133,10 @@ def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
 
 
 def _plain(word: str, start: int) -> Iterator[SearchToken]:
-    """Yield the tokens of a word without CJK; folding may split it (a fraction, a ligature of signs).
+    """Yield the tokens of a word without Chinese, Japanese or Korean characters.
 
-    `start`: the position of the word in the text.
+    There are several if folding splits the word (a fraction, a ligature of signs). `start`: the position of
+    the word in the text.
     """
     if not word:
         return

@@ -33,38 +33,44 @@ rest of lines that are too long to be shown. Empty: nothing.
 
 
 class FileRef(Struct, frozen=True):
-    """The identity of a file in a home; it is the same whatever workspace the file is opened from.
-
-    `home`: the id of the home. `store`: the key of the directory of memories; `rel`: the path below it.
-    """
+    """The identity of a file in a home; it is the same whatever workspace the file is opened from."""
 
     home: str
+    """The id of the home."""
     store: str
+    """The key of the directory of memories.
+
+    It is `companion` for a companion, a file that the agent loads beside its memories.
+    """
     rel: str
+    """The path below the directory of memories; for a companion, the whole path."""
 
     @classmethod
     def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
-        """Return the identity of the memory with the relative path `rel` in a scope of the home `home`.
+        """Return the identity of the memory at the path `rel` below the root directory of a scope.
 
-        `root_key` is the key of the scope's root, which is the same in every context that has this scope.
+        `home`: the id of the home. `root_key`: the key of the root directory, which is the same in every
+        context (such as a workspace) that has this scope.
         """
         return cls(home, root_key, rel)
 
     @classmethod
     def companion(cls, home: str, path: Path) -> FileRef:
-        """Return the identity of the companion at `path`: a file that the agent loads beside its memories."""
+        """Return the identity of the companion at `path`, a file that the agent loads beside its memories.
+
+        `home`: the id of the home.
+        """
         return cls(home, "companion", str(path))
 
 
 class Address(Struct, frozen=True):
-    """Where the engine finds a file: a memory path in a context, or a companion.
-
-    A companion is a file that the agent loads beside its memories.
-    """
+    """Where the engine finds a file: a memory in a context, or a companion."""
 
     context: ScopeContext
     path: str
+    """The memory path; not used if `companion` is set."""
     companion: Companion | None = None
+    """A file that the agent loads beside its memories; None for a memory."""
 
     @property
     def name(self) -> str:
@@ -76,12 +82,11 @@ class Address(Struct, frozen=True):
 
 
 class Buffer(Struct, frozen=True):
-    """The state of an open file: two versions of it, and whether the user must decide about a conflict.
+    """The state of an open file: two versions of it, and the question that the user must answer about them.
 
-    `base` is the version on which the text in the editor is based, `disk` the version last seen on disk;
-    None: there is no such file. They differ only while the user has to decide. Then `base` may be a version
-    that never existed: the version on disk, but with the old lines in the places of the conflicts. So a save,
-    which compares the hash of `base` with the disk, cannot succeed before the decision.
+    `base` and `disk` differ only while the user has to decide about a conflict. Then `base` may be a version
+    that never existed: the version on disk, but with the old lines in the places of the conflicts. A save
+    compares the hash of `base` with the file, so it cannot succeed before the decision.
 
     Typed text is never discarded. If a file has changed on disk, the new version replaces the text if nothing
     was typed, and otherwise is merged into it; a replaced text stays in the undo stack.
@@ -90,13 +95,19 @@ class Buffer(Struct, frozen=True):
     ref: FileRef
     address: Address
     base: FileText | None
+    """The version on which the text in the editor is based; None if there is no such file."""
     disk: FileText | None
+    """The version last seen on disk; None if there is no such file."""
     modified: bool = False
     """True if the text in the editor differs from the text of `base`."""
     banner: Banner = ""
-    """The question to ask the user; empty if there is none."""
+    """The question to ask the user; empty if there is none.
+
+    `conflict`: the file and the text have both changed. `deleted`: the file was deleted, and there is unsaved
+    text. `gone`: the file was deleted, and there is no unsaved text.
+    """
     style: FileText | None = None
-    """The version from which byte order mark and line breaks are taken while there is no `base`."""
+    """The version whose byte order mark and line breaks a save uses while there is no `base`."""
 
     @property
     def expected_sha256(self) -> str | None:
@@ -109,9 +120,9 @@ class Buffer(Struct, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The reason why the whole store is read-only, if the user can permit writing to it.
+        """The reason why the whole store is read-only; None if it is not, or if writing cannot be permitted.
 
-        None if the store is not read-only as a whole, or if writing cannot be permitted.
+        The user can permit writing despite this reason.
         """
         refusal = self.base.refusal if self.base is not None else None
         return refusal if refusal is not None and refusal.permissible else None
@@ -135,7 +146,7 @@ def typed(buffer: Buffer, modified: bool) -> Buffer:
     """Return the state after the user has changed the text.
 
     `modified` is False if the text is that of `base` again, because the user undid the changes. During a
-    conflict the result is modified in any case.
+    conflict it has no effect: the state stays modified.
     """
     if buffer.banner == "conflict":
         return replace(buffer, modified=True)
@@ -181,7 +192,7 @@ def merged(buffer: Buffer, base: FileText | None, modified: bool) -> Buffer:
 def reopened(buffer: Buffer, base: FileText | None) -> Buffer:
     """Return the state after a merge was undone, so that the text is based on the earlier version `base`.
 
-    The user must then decide about the newer version on disk.
+    If the version on disk differs from `base`, the user must then decide between them.
     """
     same = base is not None and buffer.disk is not None and base.sha256 == buffer.disk.sha256
     if same or buffer.disk is None:

@@ -85,7 +85,11 @@ class Buffers(QObject):
             file.set_theme(theme)
 
     def open(self, session: HomeSession, ref: FileRef, address: Address) -> None:
-        """Open a file and then emit `opened`; an earlier request that is not finished is dropped."""
+        """Open a file and then emit `opened`, or `failed` if it cannot be read.
+
+        `session`: the session of the home that contains the file. An earlier request that is not finished is
+        dropped.
+        """
         self.wanted = ref
         self._sessions[ref.home] = session
         known = self._files.get(ref)
@@ -108,7 +112,7 @@ class Buffers(QObject):
         )
 
     def forget_wanted(self) -> None:
-        """Drop the request to open a file, because no file is to be shown."""
+        """Drop the pending request to open a file, and record that no file is to be shown."""
         self.wanted = None
 
     def _on_first_read(self, ref: FileRef, address: Address, found: FileText) -> None:
@@ -127,17 +131,17 @@ class Buffers(QObject):
         return file
 
     def bring_back(self, session: HomeSession, buffer: state.Buffer, content: str, cursor: int) -> bool:
-        """Open a file with `content`, the text of a draft (a stored unsaved text).
+        """Open a file with the text `content` of a draft (a stored unsaved text), and return True.
 
-        `buffer` is the state of the file, with the current version on disk. `cursor` is the position of the
-        caret. If the file has other unsaved text, nothing is done and False is returned.
+        `buffer`: the state of the file, with the current version on disk. `cursor`: the position of the
+        caret, in UTF-16 units. If the file has other unsaved text, nothing is done and False is returned.
         """
         ref = buffer.ref
         file = self._files.get(ref)
         if file is not None and file.buffer.modified:
             return False
         if file is None:
-            # The text it grew from becomes the bottom of the undo stack.
+            # The text on which the draft is based becomes the oldest state of the undo stack.
             file = self._add(replace(buffer, modified=False))
         self._sessions[ref.home] = session
         file.retype(content)
@@ -178,7 +182,7 @@ class Buffers(QObject):
     def _compute(
         self, file: OpenFile, group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]
     ) -> None:
-        """Run `work`, which computes a step of an open text, in a job and pass its result to `done`.
+        """Run `work`, which computes a change to the text of `file`, in a job and pass its result to `done`.
 
         If the file was closed meanwhile, the result is dropped. A newer job of the same non-empty `group`
         replaces an older one of this file.
@@ -200,10 +204,11 @@ class Buffers(QObject):
             self._save_waiting(file)
 
     def save(self, file: OpenFile) -> None:
-        """Write the text of a file if the version on disk is still the one on which the text is based.
+        """Write the text of a file, if the version on disk is still the one on which the text is based.
 
         Otherwise the newer version is read and merged into the text; if that leads to conflicts, the editor
-        asks the user.
+        asks the user. While the agent holds its lock, the save is repeated every `RETRY_MS` milliseconds.
+        `saved` is emitted once the text is written, `save_failed` after any other error.
         """
         session = self._sessions[file.buffer.ref.home]
         if file.saving or file.read_only:
@@ -238,7 +243,7 @@ class Buffers(QObject):
                 file.waiting = ""
             self.changed.emit(file)
             if isinstance(error, Conflict):
-                # The agent wrote the file meanwhile: merge, then save, unless the user must decide.
+                # The file was changed meanwhile: merge that; a save that was waiting is then tried again.
                 self._read(session, file)
             elif error.reason != AGENT_BUSY:
                 self.save_failed.emit(file, error)
@@ -262,7 +267,7 @@ class Buffers(QObject):
             self.save(file)
 
     def keep_mine(self, file: OpenFile) -> None:
-        """Resolve all conflicts of a file by the text in the editor.
+        """Resolve all conflicts of a file in favour of the text in the editor.
 
         The next save replaces the version on disk that the user saw.
         """
@@ -271,7 +276,7 @@ class Buffers(QObject):
         self.changed.emit(file)
 
     def take_theirs(self, file: OpenFile) -> None:
-        """Replace the text by the version on disk; the user can undo this once to get the text back."""
+        """Replace the text of a file by the version on disk; one undo step brings the text back."""
         after, effect = state.taken_theirs(file.buffer)
         if effect == "follow":
             file.follow(after, "", lambda: self.take_theirs(file))
@@ -293,7 +298,10 @@ class Buffers(QObject):
             self.changed.emit(file)
 
     def follow(self, session: HomeSession, update: TreeUpdate) -> None:
-        """Read those open files of a home again that have changed, according to its new trees."""
+        """Read again those open files of a home that have changed on disk.
+
+        `update`: the new trees of the home, which show what has changed.
+        """
         if update.names_only:
             return
         stores = {
@@ -321,9 +329,9 @@ class Buffers(QObject):
             self._read(session, file)
 
     def reread(self, session: HomeSession) -> None:
-        """Read the shown file again: its permissions may have changed, or the history has started.
+        """Read the shown file again, whether or not it has changed.
 
-        Once the history has started, reading the file marks it as seen.
+        Call this when its permissions may have changed, or when the history has started to record versions.
         """
         file = self._files.get(self.wanted) if self.wanted is not None else None
         if file is not None and file.buffer.ref.home == session.info.id:
@@ -391,8 +399,8 @@ def _read_job(session: HomeSession, address: Address) -> Request[FileText]:
 def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, str]]:
     """Return a job that reads a file and finds out who wrote the version on disk.
 
-    The author is the name of an actor, for example the user, the agent or a kind of run; it is "" if it is
-    unknown.
+    The job returns the version and the name of the author, for example `user`, `agent` or a kind of run; ""
+    if the author is unknown.
     """
     workbench, read = session.workbench, _read_job(session, address)
 

@@ -16,7 +16,9 @@ from reverie.ui.widgets.text_views import DiffView
 
 
 class CompareDialog(QDialog):
-    """A dialog with the difference between the version on disk (lines with `-`) and the text (`+`).
+    """A dialog that shows how the text in the editor differs from the version on disk.
+
+    Lines with `-` are on disk, lines with `+` in the editor.
 
     Signals:
         chosen(str): "reload" to use the version on disk that the dialog shows, "keep" to use the text.

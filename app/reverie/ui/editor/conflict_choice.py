@@ -30,12 +30,12 @@ _WIDEST = 720
 class ConflictChoice(QWidget):
     """A card beside a conflict: the lines on disk ("theirs"), and buttons to keep mine, theirs or both.
 
-    It lies below the lines of the conflict, over the text, or above them if there is no room below. So both
-    sides are visible at once: the user's lines in the text, the lines on disk on the card. It moves when the
-    text scrolls.
+    A conflict is a place that the user and another program have changed differently. The card covers the text
+    below the conflict, or above it if there is no room below. So the user's lines are visible in the text,
+    and the lines on disk on the card. The card moves when the text scrolls.
 
     Signals:
-        chosen(str): A button was clicked: mine, theirs or both.
+        chosen(str): A button was clicked: "mine", "theirs" or "both".
         step(int): Go to the next (1) or the previous (-1) conflict.
         left(): The focus should go back to the text.
     """
@@ -95,7 +95,7 @@ class ConflictChoice(QWidget):
         return self._conflict
 
     def show_conflict(self, conflict: MergeConflict, number: int, count: int) -> None:
-        """Show a conflict; it is number `number` of `count`, counted from 1."""
+        """Show `conflict` on the card, as number `number` (counted from 1) of `count` conflicts."""
         self._conflict = conflict
         where = self.tr("Conflict {number} of {count}.").format(number=number, count=count)
         if not conflict.theirs:
@@ -123,7 +123,7 @@ class ConflictChoice(QWidget):
         return self.isAncestorOf(QApplication.focusWidget() or self._view)
 
     def clear(self) -> None:
-        """Hide the card, because there is no conflict."""
+        """Hide the card and forget its conflict; if the card has the focus, emit `left`."""
         if self.has_focus:
             self.left.emit()
         self._conflict = None
@@ -188,9 +188,9 @@ class ConflictChoice(QWidget):
         return layout.totalHeightForWidth(width)
 
     def _rows(self, width: int) -> int:
-        """Estimate how many rows the text from disk needs on a card of `width` pixels, with wrapped lines.
+        """Estimate how many rows the lines on disk need on a card that is `width` pixels wide and wraps them.
 
-        Counts the first `_MOST_LINES` lines of the conflict; 0 if there is no conflict.
+        Only the first `_MOST_LINES` lines of the shown conflict count; 0 if there is no conflict.
         """
         one = max(1, (width - 4 * GAP) // max(1, QFontMetrics(self.theirs.font()).horizontalAdvance("m")))
         conflict = self._conflict

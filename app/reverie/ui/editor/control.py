@@ -39,8 +39,8 @@ class EditorControl(QObject):
         state_changed(): The shown file, its unsaved state or the possible actions have changed.
         was_read(): The shown file was read.
         undecided(): The user must decide about conflicts before the shown file can be saved.
-        conversion_wanted(str, str): Convert the UTF-16 memory at this path to UTF-8; the second argument is
-            the hash of the version that is shown.
+        conversion_wanted(str, str): The user wants the UTF-16 memory at this path to be converted to UTF-8;
+            the second argument is the SHA-256 hash of the version that is shown.
     """
 
     state_changed = Signal()
@@ -72,13 +72,16 @@ class EditorControl(QObject):
         return self.pane.file
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Use another home (None: no home) and show no file; unsaved texts stay in memory."""
+        """Use another home (None: no home) and close the shown file; unsaved texts stay in memory."""
         self._session, self._update = session, None
         self.pane.view.set_session(session)
         self.close()
 
     def follow(self, update: TreeUpdate) -> None:
-        """Read those open files of the home again that have changed, according to its new trees."""
+        """Read again those open files of the home that have changed on disk.
+
+        `update`: the new trees of the home, which show what has changed.
+        """
         self._update = update
         if self._session is not None:
             self._stores[self._session.info.id, update.context] = {
@@ -94,7 +97,7 @@ class EditorControl(QObject):
             self.buffers.reread(self._session)
 
     def focused(self) -> None:
-        """Read the shown file again if it is read-only, because the window got the focus.
+        """Read the shown file again if it is read-only; call this when the window gets the focus.
 
         The file may have become writable, which the watcher does not report.
         """
@@ -103,7 +106,7 @@ class EditorControl(QObject):
 
     @Slot()
     def permission_changed(self) -> None:
-        """Read the trees and the shown file again, because the user may have permitted writing."""
+        """Read the trees and the shown file again; call this when the user may have permitted writing."""
         if self._session is not None:
             self._session.reload()
             self.read_again()
@@ -111,7 +114,7 @@ class EditorControl(QObject):
     def pick(self, data: RowData | None) -> None:
         """Open the file of a selected row after a short pause, unless another row is selected meanwhile.
 
-        `data` is the data of the row; None: no row is selected; the shown file stays.
+        `data`: the data of the row; None if no row is selected, and then the shown file stays.
         """
         self._focus_when_open, self._line_when_open = False, 0
         self._picked = data
@@ -120,8 +123,8 @@ class EditorControl(QObject):
     def open(self, data: RowData | None, *, focus: bool = False, line: int = 0) -> None:
         """Open the file of a row at once; do nothing if the row has no file.
 
-        `data`: the data of the row. `focus`: the text then gets the focus. `line`: the line to show, counted
-        from 1; 0: the last position.
+        `data`: the data of the row. `focus`: True to move the focus to the text. `line`: the line to show,
+        counted from 1; 0 for the position at which the user left the file.
         """
         self._focus_when_open, self._line_when_open = focus, line
         self._picked = data
@@ -131,7 +134,7 @@ class EditorControl(QObject):
     def close(self, sentence: str = "") -> None:
         """Show `sentence` in place of a file; unsaved text stays in memory.
 
-        If `sentence` is empty, the user is asked to select a memory.
+        If `sentence` is empty, a request to select a memory is shown.
         """
         self._pick.stop()
         self.buffers.forget_wanted()
@@ -146,7 +149,7 @@ class EditorControl(QObject):
         self.state_changed.emit()
 
     def address_of(self, data: RowData | None) -> tuple[FileRef, Address] | None:
-        """Return the identity and address of the file of a row; None if it has none that can be opened."""
+        """Return the identity and address of a row's file; None if the row has no file that can be opened."""
         if self._session is None or self._update is None:
             return None
         context = self._update.context
@@ -215,7 +218,7 @@ class EditorControl(QObject):
             self.buffers.save(file)
 
     def reload(self) -> None:
-        """Replace the text by the version on disk; the user can undo this to get the text back."""
+        """Replace the shown text by the version on disk; the user can undo this to get the text back."""
         if self.pane.file is not None:
             self.buffers.take_theirs(self.pane.file)
 
@@ -248,7 +251,10 @@ class EditorControl(QObject):
             self.close()
 
     def _permit(self, file: OpenFile) -> None:
-        """Ask the user whether to write to a store of unknown layout or version; store the permission."""
+        """Ask the user whether to write to a store of unknown layout or version.
+
+        If the user agrees, the permission is stored, and the trees and the shown file are read again.
+        """
         refusal, session = file.buffer.refusal, self._session
         if refusal is None or session is None or not dialogs.ask_write_anyway(self.pane, refusal.evidence):
             return
@@ -289,7 +295,7 @@ class EditorControl(QObject):
     def removed(self, paths: Sequence[str]) -> None:
         """Close the shown file if the user has deleted it, unless it has unsaved text.
 
-        `paths` are the memories and folders that were deleted.
+        `paths`: the memory paths of the deleted memories and folders.
         """
         file = self.pane.file
         if file is None or file.buffer.modified or file.saving:
@@ -302,7 +308,10 @@ class EditorControl(QObject):
             self.close()
 
     def _is_in(self, ref: FileRef, paths: Sequence[str]) -> bool:
-        """Return True if a file is one of `paths`, or is in one of these folders, in the shown context."""
+        """Return True if the file `ref` is one of `paths`, or is in a folder that is one of `paths`.
+
+        `paths`: memory paths in the context that is shown.
+        """
         if self._session is None or self._update is None:
             return False
         return any(
@@ -312,7 +321,11 @@ class EditorControl(QObject):
         )
 
     def _ref(self, session: HomeSession, context: ScopeContext, path: str) -> FileRef | None:
-        """Return the identity of the memory at `path` in a context; None if the context was not shown yet."""
+        """Return the identity of the memory at the memory path `path` in a context.
+
+        None if the path is not valid, or if the trees of the context have not been shown or do not have its
+        scope.
+        """
         parsed = parse_shown(path)
         store = (
             self._stores.get((session.info.id, context), {}).get(parsed[0]) if parsed is not None else None
@@ -322,9 +335,9 @@ class EditorControl(QObject):
         return FileRef.memory(session.info.id, store, "/".join(parsed[1]))
 
     def renamed(self, session: HomeSession, context: ScopeContext, old: str, new: str) -> None:
-        """Give open files their new names, because this window renamed the memory or folder `old` to `new`.
+        """Give open files their new paths after this window has renamed the memory or folder `old` to `new`.
 
-        `context` may be another one than the shown one.
+        `context`: the context of both paths, which need not be the one that is shown.
         """
         before = self._ref(session, context, old)
         after = self._ref(session, context, new)

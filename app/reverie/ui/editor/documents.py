@@ -50,7 +50,7 @@ ARRIVING = "arriving"
 MOST_MARKS = 1_000
 """The most changes of others that are marked in an open text."""
 Later = Callable[["OpenFile", str, Callable[[], steps.MergeStep], Callable[[steps.MergeStep], None]], None]
-"""A function that computes a step of an open text in a job.
+"""A function that computes a `MergeStep` of an open file in a job.
 
 Its arguments: the file, the group of the job (a newer job of a group replaces an older one), the work, and a
 function that gets the result.
@@ -58,32 +58,35 @@ function that gets the result.
 
 
 class Arrived(Struct):
-    """The changes by others in an open text since it was last saved."""
+    """The changes that others made to an open text since it was last saved."""
 
     spans: list[tuple[QTextCursor, str]] = field(default_factory=list)
     """The lines that others wrote: selections that move with the text, each with its author ("": unknown)."""
     count: int = 0
-    """The number of changes merged into typed text."""
+    """The number of changes that were merged into typed text."""
     authors: list[str] = field(default_factory=list)
     """The authors of the merged changes; "" for an unknown one."""
     base: FileText | None = None
-    """The version on which the typed text was based before the merge."""
+    """The version on which the typed text was based before the merge; None if nothing was merged."""
 
 
 class OpenFile(QObject):
-    """An open file: its `Buffer`, its document with undo stack, and the user's position in the text.
+    """An open file: its state (`Buffer`), its document with undo stack, and the user's position in the text.
 
     `conflicts` are the conflicts that the user has not decided, in the order of the text.
 
     Signals:
         renewed(): The state has changed: a long text is now shown in full, changes by others were merged,
-            undone or restored, or other conflicts are open.
+            undone or restored, or the open conflicts were computed again.
     """
 
     renewed = Signal()
 
     def __init__(self, buffer: Buffer, theme: Theme, parent: QObject, later: Later) -> None:
-        """Create the document for `buffer`; `later` runs in a job the steps that long texts need."""
+        """Create the document for `buffer`.
+
+        `later` runs the merges and comparisons of long texts in a job; those of short texts run at once.
+        """
         super().__init__(parent)
         self._later = later
         self.buffer = buffer
@@ -128,7 +131,7 @@ class OpenFile(QObject):
 
     @property
     def shortened(self) -> bool:
-        """True if some lines are left out or cut, or are not added yet."""
+        """True if some lines are left out, cut, or not yet added to the document."""
         return self.display in ("lines", "long")
 
     @property
@@ -140,12 +143,13 @@ class OpenFile(QObject):
     def content(self) -> str:
         """The content that a save would write.
 
-        If the document does not have the whole text, or not exactly, this is the content on disk.
+        If the document cannot reproduce the whole content exactly, for example because lines are left out,
+        this is the content that was read from disk.
         """
         return self.contents()()
 
     def contents(self) -> Callable[[], str]:
-        """Return a function that computes the present `content`.
+        """Return a function that computes the `content` that the file has now.
 
         A job can call it, because it does not use the document.
         """
@@ -155,9 +159,9 @@ class OpenFile(QObject):
         return partial(written, base or self.buffer.style, self.text)
 
     def content_like(self, found: FileText | None) -> str | None:
-        """Return the content of `found` if its text is the one in the document, whatever its line breaks.
+        """Return the content of `found` if its text equals the text in the document, apart from line breaks.
 
-        Otherwise, and if the document does not have the whole text, return None.
+        Return None if the texts differ, if `found` is None, or if the document does not have the whole text.
         """
         if found is None or self.display or not self.lossless:
             return None
@@ -178,9 +182,10 @@ class OpenFile(QObject):
         return bool(self.buffer.read_only) or not self.lossless or self.shortened
 
     def show_whole(self) -> None:
-        """Show all lines, in parts that are added between events; the text is read-only until the last one.
+        """Show all lines of the file, adding them in parts between events.
 
-        Does nothing if a line is too long to be shown.
+        The text is read-only until the last part has been added. Does nothing if a line is too long to be
+        shown.
         """
         if self.buffer.base is not None and self.display != "long":
             self._parts = _parts(_whole(self.buffer, self.buffer.base.content))
@@ -201,11 +206,12 @@ class OpenFile(QObject):
             self.renewed.emit()
 
     def follow(self, after: Buffer, author: str, again: Callable[[], None], group: str = "") -> None:
-        """Replace the text by that of `after.base`, the version on disk; `after` is the new state.
+        """Replace the text by the version on disk, `after.base`, and set the state `after`.
 
-        Cursor and scroll position stay, and so does the undo stack, unless it has got too long
-        (`MOST_EDITS`). `author` is the actor who wrote the version. A long text is compared in a job of the
-        group `group`; if the text or the state has changed before it is ready, `again` is called instead.
+        The cursor and the scroll position stay, and so does the undo stack, unless it has too many steps.
+        `author`: the actor who wrote the version; "" if unknown. A long text is compared in a job of the
+        group `group`. If the text or the state changes before the job ends, nothing is replaced, and `again`
+        is called.
         """
         base, before, old = after.base, self.buffer, self.text
         if base is None:
@@ -234,8 +240,9 @@ class OpenFile(QObject):
     def merge(self, after: Buffer, author: str, again: Callable[[], None]) -> None:
         """Merge the changes on disk, from `after.base` to `after.disk`, into the text.
 
-        `author` is the actor who made them. A long text is merged in a job; if the text or the state has
-        changed before it is ready, `again` is called instead.
+        `after`: the state after the changes were read. `author`: the actor who made them. A long text is
+        merged in a job. If the text or the state changes before the job ends, nothing is merged, and `again`
+        is called. If the versions cannot be merged, the user must choose one of them.
         """
         before, texts = self.buffer, self._three(after)
         if texts is None:
@@ -256,19 +263,22 @@ class OpenFile(QObject):
         self._step(texts, steps.merging, done, again, ARRIVING)
 
     def decide(self, index: int, side: Side) -> None:
-        """Resolve the conflict with this index by the lines of `side`; the user can undo this once."""
+        """Replace the conflict `conflicts[index]` by the lines of `side`; the user can undo this in one step.
+
+        `side`: `mine` (the lines in the editor), `theirs` (the lines on disk) or `both`.
+        """
         if index < len(self.conflicts):
             self._recheck(partial(steps.deciding, chosen=self.conflicts[index], index=index, side=side))
 
     def recheck(self) -> None:
-        """Compute which conflicts are still open."""
+        """Update `conflicts` to those that are still open; for a long text, this is done in a job."""
         self._recheck(steps.rechecking, "recheck")
 
     def take_back(self) -> None:
         """Remove from the text all changes by others that were merged into it since the last save.
 
-        Typed text stays, even if it was typed after them. The user must then decide about the version on
-        disk.
+        Text that the user typed stays, even if it was typed after those changes. The user must then decide
+        about the version on disk.
         """
         before, base = self.buffer, self.arrived.base
         if before.base is None or not self.arrived.count:
@@ -302,9 +312,10 @@ class OpenFile(QObject):
             )
 
     def _settle(self, after: Buffer, step: steps.MergeStep, before: Buffer) -> None:
-        """Show `step`, the result of merging the version on disk, and set the state `after`.
+        """Show `step`, the result of merging the version on disk, and set the new state of the file.
 
-        `before`: the state before the merge, recorded for the case that the merge is undone.
+        `after`: the state without the result of the merge. `before`: the state before the merge, which is
+        needed if the user undoes the merge.
         """
         self.buffer = merged(after, step.base, step.modified)
         self._become(step, (before, self.display))
@@ -321,8 +332,8 @@ class OpenFile(QObject):
     ) -> None:
         """Compute `work(texts)` and pass the result to `done`: at once for short texts, else in a job.
 
-        If the text or the state has changed before the job is ready, its result is dropped and `again` is
-        called. A newer job of the same non-empty `group` replaces an older one.
+        If the text or the state changes before the job ends, its result is dropped and `again` is called. A
+        newer job of the same non-empty `group` replaces an older one.
         """
         buffer, short = self.buffer, texts.are_short
 
@@ -339,13 +350,13 @@ class OpenFile(QObject):
             self._later(self, group, partial(work, texts), ended)
 
     def saved(self) -> None:
-        """Forget which lines others wrote, because the file was saved."""
+        """Forget which lines others wrote; call this after the file was saved."""
         self.arrived = Arrived()
 
     def retype(self, content: str) -> None:
         """Change the text to `content` in one undo step, and mark it as edited, as if it had been typed.
 
-        This cannot be undone if the text before had a line that is too long to be shown.
+        The user cannot undo this if the earlier text had a line that is too long to be shown.
         """
         self.whole = True
         wanted = widget_text(body(content))
@@ -373,9 +384,10 @@ class OpenFile(QObject):
         return None if too_long else texts
 
     def _become(self, step: steps.MergeStep, before: Version | None = None) -> None:
-        """Apply the edits of a step to the document, without treating them as typing.
+        """Apply the edits of `step` to the document, without treating them as typing.
 
-        `before` is the version before a change by others; None for a change that counts as the user's.
+        `before`: the version before a change by others, which is needed if the user undoes it; None for a
+        change that counts as the user's.
         """
         if not step.edits:
             return
@@ -388,7 +400,7 @@ class OpenFile(QObject):
     def mark_unseen(self, lines: Sequence[int], author: str) -> None:
         """Mark the lines with these numbers, from 0, which `author` wrote since the user last saw the file.
 
-        Does nothing if changes were merged since the file was opened, because these are marked already.
+        Does nothing if changes were merged since the last save, because their lines are marked already.
         """
         if self.arrived.count:
             return
@@ -427,7 +439,7 @@ class OpenFile(QObject):
             self.renewed.emit()
 
     def _load(self, text: str, *, behind: bool = False) -> None:
-        """Replace the shown text by `text` or, with `behind`, append `text` to it; no undo step is made."""
+        """Replace the text of the document by `text`, or append `text` if `behind`; clear the undo stack."""
         self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)
@@ -442,12 +454,16 @@ class OpenFile(QObject):
         self.lossless = behind or self.text == text
 
     def _show(self, content: str) -> None:
-        """Show a content, or as much of it as the window can show at once, without an undo step."""
+        """Show `content`, or as much of it as can be shown at once; this clears the undo stack."""
         shown, self.display = self._fitting(self.buffer, content)
         self._load(shown)
 
     def _fitting(self, buffer: Buffer, content: str) -> tuple[str, Display]:
-        """Return the text to show for a content, and how it was shortened ("" if it was not)."""
+        """Return the part of `content` to show, as the text of a document, and how it was shortened.
+
+        The second item is `cut` (the end of a large read-only file is left out), `lines` (lines beyond the
+        first ones are left out), `long` (lines that are too long are cut) or "" (the text is whole).
+        """
         text = _whole(buffer, content)
         if has_long_line(text):
             return lines_shortened(text), "long"

@@ -34,7 +34,8 @@ class DraftOffers(QObject):
 
     `bar` offers all drafts of the shown home; the editor pane offers the draft of the shown file. A draft
     stays on disk until its text is in the editor and stored again as a draft of this window, or until the
-    user discards it. With "Keep for later" or closing, nothing changes, and the next start offers it again.
+    user discards it. If the user chooses "Keep for later" or closes an offer, the draft is offered again when
+    Reverie is started the next time.
     """
 
     def __init__(
@@ -68,7 +69,10 @@ class DraftOffers(QObject):
         return tuple(self._offers.values())
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Use another home, whose drafts are searched once its trees are shown; None if no home is open."""
+        """Use another home; None if no home is open.
+
+        The drafts of the home are searched for once its trees are shown.
+        """
         if self._session is not None:
             self._session.overwritten.disconnect(self.look_again)
             self._session.tree_changed.disconnect(self._on_tree)
@@ -87,14 +91,17 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def _on_tree(self, update: TreeUpdate) -> None:
-        """Search for drafts once the trees are shown, and again when files have changed."""
+        """Search for drafts when the trees are first shown, and at later changes while drafts are offered."""
         if not update.names_only and (self._offers or not self._has_looked):
             self._has_looked = True
             self.look_again()
 
     @Slot(object)
     def _on_trouble(self, error: UserError | None) -> None:
-        """Search for drafts although the trees cannot be read; once they can, they are searched again."""
+        """Search for drafts although the trees cannot be read; search again once they are shown.
+
+        `error` is None if the trees can be read again; then nothing is done.
+        """
         if error is not None and not self._has_looked:
             self.look_again()
 
@@ -169,7 +176,7 @@ class DraftOffers(QObject):
 
     @Slot()
     def follow(self) -> None:
-        """Offer the draft of the shown file in the editor pane, if there is one."""
+        """Offer the draft of the shown file in the editor pane; hide the offer if there is no draft."""
         offer = self._of_shown()
         if offer is None or offer.name in self._later:
             self._pane.draft.clear()
@@ -238,7 +245,7 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def discard(self, offer: Offer) -> None:
-        """Delete the draft of an offer from the disk."""
+        """Delete the draft of an offer from the disk and remove the offer."""
         if self._session is None:
             return
         self._refused = None
@@ -315,7 +322,7 @@ class DraftOffers(QObject):
         self.follow()
 
     def _on_failed(self, error: UserError) -> None:
-        """Show why a restore or discard was refused; a later search for drafts leaves the sentence."""
+        """Show why a restore or discard was refused; later searches for drafts do not remove this message."""
         self._refused = error
         self._show_error(error)
 

@@ -42,32 +42,34 @@ _Mark = tuple[int, int, str | None, str]
 
 
 class _Typed(Struct, frozen=True):
-    """An unsaved text of the editor that is about to be stored on disk as a draft.
-
-    `mark`: the value of `_mark` for it. `replaces`: the names of drafts that it replaces.
-    """
+    """An unsaved text of the editor that is about to be stored on disk as a draft."""
 
     workbench: HomeEngine
+    """The engine's interface to the home."""
     ref: FileRef
     address: Address
     text: str
     base: FileText | None
+    """The version on which the text is based; None if there is no such file."""
     style: FileText | None
+    """The version whose byte order mark and line breaks a save uses; None if there is none."""
     cursor: int
+    """The position of the caret, in UTF-16 units."""
     mark: _Mark
+    """The value of `_mark` for the text, which shows later whether the draft is outdated."""
     replaces: frozenset[str]
+    """The names of the drafts that this one replaces."""
 
 
 class _SavedDraft(Struct):
-    """The drafts of one file on disk.
-
-    `mark`: the value of `_mark` for the text written last; None if none was written. `names`: the names of
-    all drafts of the file.
-    """
+    """The drafts of one file on disk."""
 
     workbench: HomeEngine
+    """The engine's interface to the home."""
     mark: _Mark | None = None
+    """The value of `_mark` for the text written last; None if none was written."""
     names: set[str] = field(default_factory=set)
+    """The names of all drafts of the file."""
 
 
 _Gone = dict[FileRef, _SavedDraft]
@@ -77,22 +79,24 @@ class _DraftsDone(Struct):
     """The result of a job that has written and removed drafts."""
 
     written: list[tuple[_Typed, str]] = field(default_factory=list)
-    """The drafts written, with their names."""
+    """The drafts that were written, with their names."""
     left: _Gone = field(default_factory=dict)
-    """The drafts that could not be removed: by file, the connection to its home and the drafts' names."""
+    """The drafts that could not be removed, by file."""
     error: UserError | None = None
-    """The error, if a draft could not be written or removed."""
+    """The last error; None if all drafts were written and removed."""
 
 
 class DraftKeeper(QObject):
     """The writer of drafts: it stores the unsaved texts of a window on disk, soon after they change.
 
-    The engine writes them. A text is kept here until its draft is on disk; if the engine dies, the text is
-    sent to the next one. `note` schedules a check, which runs at most every `KEEP_MS`. It writes each unsaved
-    text whose draft is outdated, and removes the drafts of texts that were saved, undone, renamed or
-    discarded. An old draft is removed only after the new one is written.
+    The engine writes the files. A text is kept in memory until its draft is on disk; if the engine dies, the
+    text is sent to the next engine. `note` schedules a check, at most one every `KEEP_MS` milliseconds. The
+    check writes each unsaved text whose draft is outdated, and removes the drafts of texts that were saved,
+    undone, renamed or discarded. An old draft is removed only after the new one is written.
 
-    Signals: kept(): Everything typed is on disk. failed(UserError): A draft could not be written.
+    Signals:
+        kept(): Everything typed is on disk.
+        failed(UserError): A draft could not be written or removed.
     """
 
     kept = Signal()
@@ -120,11 +124,11 @@ class DraftKeeper(QObject):
         pane.text.installEventFilter(self)
 
     def set_session(self, session: HomeSession) -> None:
-        """Write the drafts of this home's files through `session` from now on."""
+        """Add the home of `session`, so that the drafts of its files are written from now on."""
         self._homes[session.info.id] = session.workbench
 
     def adopt(self, ref: FileRef, name: str) -> None:
-        """Record that the draft `name` of a closed window is now the text of the open file `ref`.
+        """Record that the draft `name` of an earlier window is now the text of the open file `ref`.
 
         The draft is removed once a newer draft of the file is written, or the file is saved.
         """
@@ -140,7 +144,7 @@ class DraftKeeper(QObject):
 
     @Slot()
     def flush(self) -> None:
-        """Check now which drafts must be written or removed, and do that in a job."""
+        """Check now which drafts must be written or removed, and start a job that does it."""
         self._timer.stop()
         self._retry.stop()
         if self._busy:
@@ -160,7 +164,7 @@ class DraftKeeper(QObject):
         self._thrown_away = True
 
     def stop(self) -> None:
-        """Write and remove the last drafts, waiting at most `LAST_WORK_S`, and end the lane.
+        """Write and remove the last drafts, waiting at most `LAST_WORK_S` seconds, and stop the job queue.
 
         Later calls do nothing.
         """
@@ -284,7 +288,7 @@ class DraftKeeper(QObject):
 
 
 def _mark(file: OpenFile) -> _Mark:
-    """Return a value that stands for the text of a file, and that changes whenever its draft is outdated."""
+    """Return a value that changes whenever the draft of a file is outdated."""
     buffer = file.buffer
     return (id(file.document), file.document.revision(), buffer.expected_sha256, buffer.address.label)
 

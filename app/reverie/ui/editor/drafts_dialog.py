@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 class DraftsDialog(QDialog):
-    """A list of the drafts of a home; for each, its difference to the file on disk, and buttons.
+    """A dialog that lists the drafts (unsaved texts) of a home, to compare, restore or discard them.
 
-    Lines with `-` are on disk, lines with `+` in the draft. Closing the dialog keeps all drafts.
+    It shows how the selected draft differs from the file: lines with `-` are on disk, lines with `+` in the
+    draft. Closing the dialog keeps all drafts.
 
     Signals:
         restore(Offer): The user wants the draft in the editor.
@@ -72,9 +73,9 @@ class DraftsDialog(QDialog):
         return self._offers.get(item.data(Qt.ItemDataRole.UserRole)) if item is not None else None
 
     def show_offers(self, offers: Sequence[Offer], name: str = "") -> None:
-        """List these drafts; select the one called `name`.
+        """List these drafts and select the one called `name`; close the dialog if there are none.
 
-        If `name` is "", the selection stays; if nothing is selected, the first is.
+        If `name` is "", the selection stays; if nothing is selected, the first draft is selected.
         """
         before = self.current
         wanted = name or (before.name if before is not None else "")

@@ -25,46 +25,47 @@ _REFERENCE = re.compile(r"\\(\\|n|t|[0-9])|\$(?:([0-9])|\{([0-9])\}|(\$))")
 
 
 class FindQuery(Struct, frozen=True):
-    """What to find: a text, or a regular expression in Perl's syntax if `regex`, and the options."""
+    """What to find in a text."""
 
     text: str
+    """A regular expression in Perl's syntax if `regex`, else literal text."""
     case: bool = False
+    """True to distinguish upper and lower case."""
     word: bool = False
+    """True to find whole words only."""
     regex: bool = False
 
 
 class TextMatch(Struct, frozen=True):
-    """A match in a text, from `start` to `end` in UTF-16 units.
-
-    It also has the texts of its groups; the first is the whole match.
-    """
+    """A match in a text, from `start` to `end` in UTF-16 units."""
 
     start: int
     end: int
     groups: tuple[str, ...]
+    """The matched text, followed by the texts of the groups of the regular expression."""
 
 
 class TextMatches(Struct, frozen=True):
-    """The matches in a text, in their order, and an error if the search failed."""
+    """The matches in a text, in their order."""
 
     found: tuple[TextMatch, ...] = ()
     error: str = ""
-    """A sentence about what is wrong with the pattern; empty if it is valid."""
+    """A sentence about why the search failed; empty if it did not."""
     more: bool = False
-    """True if there are further matches that were not searched."""
+    """True if the text may have further matches, because the search was stopped early."""
 
     def at_or_after(self, position: int) -> int:
-        """Return the index of the first match at or after `position`.
+        """Return the index of the first match at or after `position`, which is in UTF-16 units.
 
-        If there is none, return 0, the first match of all; -1 if there are no matches.
+        If there is no such match, return 0, the index of the first match of all; -1 if there are no matches.
         """
         later = (n for n, place in enumerate(self.found) if place.start >= position)
         return next(later, 0 if self.found else -1)
 
     def before(self, position: int) -> int:
-        """Return the index of the last match before `position`.
+        """Return the index of the last match before `position`, which is in UTF-16 units.
 
-        If there is none, return that of the last match of all; -1 if there are no matches.
+        If there is no such match, return the index of the last match of all; -1 if there are no matches.
         """
         last = len(self.found) - 1
         return next((n for n in range(last, -1, -1) if self.found[n].start < position), last)
@@ -73,9 +74,9 @@ class TextMatches(Struct, frozen=True):
 def find(text: str, query: FindQuery) -> TextMatches:
     """Return the matches of `query` in `text`; empty matches are left out.
 
-    Qt's regular expressions are used because they are limited: a pattern that would run for ever is stopped
-    after a certain number of steps. That is reported as an error, and so is an invalid pattern. If there are
-    too many matches, or finding them takes too long, only the first are returned, and `more` is True.
+    An invalid regular expression gives an error and no matches, and so does one that takes too many steps:
+    Qt's regular expressions are used, because Qt stops a search that would run for ever. If there are too
+    many matches, or finding them takes too long, only the first are returned, and `more` is True.
     """
     if not query.text:
         return TextMatches()
@@ -104,10 +105,10 @@ def find(text: str, query: FindQuery) -> TextMatches:
 
 
 def replacement(place: TextMatch, wanted: str, query: FindQuery) -> str:
-    r"""Return the text that replaces a match; `wanted` is the replacement as the user typed it.
+    r"""Return the text that replaces the match `place`; `wanted` is the replacement as the user typed it.
 
-    If the query is a regular expression, `\1`, `$1`, `${1}`, `\n` and `\t` in `wanted` are expanded;
-    otherwise it is used as it is.
+    If `query` is a regular expression, `\1`, `$1` and `${1}` in `wanted` stand for the text of group 1, `\n`
+    for a line break and `\t` for a tab. Otherwise `wanted` is returned unchanged.
     """
     if not query.regex:
         return wanted

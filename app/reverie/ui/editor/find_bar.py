@@ -33,8 +33,8 @@ _BESIDE = 460
 class FindBar(QWidget):
     """The bar to find and replace text in the source; `open_find` and `open_replace` show it, Esc hides it.
 
-    It searches again a short pause after the query or the text has changed. Replacing one match, or all of
-    them, is one step of the text's own undo stack.
+    The bar searches again a short pause after the query or the text has changed. Replacing one match, or all
+    of them, is one step of the text's undo stack.
     """
 
     def __init__(self, view: SourceView, icons: Icons, parent: QWidget | None = None) -> None:
@@ -118,7 +118,7 @@ class FindBar(QWidget):
 
     @property
     def query(self) -> FindQuery:
-        """The query in the bar. After `seek`, it is the query of that call, until the bar is opened."""
+        """The query that `seek` has set, else the one in the bar; opening the bar removes that of `seek`."""
         if self._sought is not None:
             return self._sought
         return FindQuery(
@@ -132,13 +132,13 @@ class FindBar(QWidget):
 
     @Slot()
     def open_replace(self) -> None:
-        """Show the bar with its second line, to replace text."""
+        """Show the bar with a second line for the replacement; a selection on one line becomes the query."""
         self._open(with_replace=True)
 
     def seek(self, query: FindQuery | None) -> None:
         """Highlight the matches of `query` without showing the bar; None removes the highlights.
 
-        This is for the search over all memories. Does nothing while the bar is shown.
+        This shows the matches of a search over all memories. Does nothing while the bar is shown.
         """
         if query != self._sought and not self.isVisible():
             self._sought = query
@@ -159,14 +159,14 @@ class FindBar(QWidget):
 
     @Slot()
     def put_away(self) -> None:
-        """Hide the bar and move the focus to the text, where the match stays selected."""
+        """Hide the bar and move the focus to the text, in which the current match stays selected."""
         self._rest.stop()
         self.hide()
         self._view.set_highlights("find", ())
         self._view.setFocus()
 
     def document_changed(self) -> None:
-        """Search again, because another file or none is shown."""
+        """Forget the matches, and search again if they are shown; call this when the document is replaced."""
         self._places, self._current = TextMatches(), -1
         if self._is_shown:
             self.look()
@@ -183,7 +183,10 @@ class FindBar(QWidget):
 
     @Slot()
     def look(self) -> None:
-        """Search the text again and highlight the matches; the current one is the first after the caret."""
+        """Search the text again and highlight the matches.
+
+        The first match at or after the caret becomes the current one.
+        """
         self._rest.stop()
         self._places = find(text_of(self._view.document()), self.query)
         cursor = self._view.textCursor()
@@ -194,7 +197,7 @@ class FindBar(QWidget):
     def next(self) -> None:
         """Select the next match; after the last one, the first.
 
-        If the bar is hidden, its last query is used.
+        If the bar is hidden, its last query is used. If there is no query, the bar is opened.
         """
         self._go(forward=True)
 
@@ -221,7 +224,7 @@ class FindBar(QWidget):
         self._select(at)
 
     def _stale(self) -> bool:
-        """Return True if the matches may be outdated, because the bar is hidden or there were none."""
+        """Return True if the matches may be outdated: the bar is hidden, or the last search found nothing."""
         return not self.isVisible() or not self._places.found
 
     def _select(self, at: int) -> None:
@@ -270,7 +273,10 @@ class FindBar(QWidget):
 
     @Slot()
     def replace(self) -> None:
-        """Replace the match if it is selected, and select the next one; otherwise only select a match."""
+        """Replace the current match if it is selected, and select the next one; otherwise only select it.
+
+        Does nothing if the text is read-only.
+        """
         self.look()
         if self._view.isReadOnly() or self._current < 0:
             return
@@ -287,9 +293,10 @@ class FindBar(QWidget):
 
     @Slot()
     def replace_all(self) -> int:
-        """Replace all matches; return their number.
+        """Replace all matches in one undo step; return their number.
 
-        If there are too many, nothing is replaced, the bar says so, and the result is 0.
+        If the text is read-only, or there are too many matches (the bar then shows a message), nothing is
+        replaced, and the result is 0.
         """
         self.look()
         if self._view.isReadOnly():

@@ -27,18 +27,18 @@ Version = tuple[Buffer, Display]
 
 
 class _Edit(Struct):
-    """One edit of the text by others in the undo stack of a document.
-
-    `before`: the version before the edit. `after`: the version before the edit was undone; None until then.
-    """
+    """An edit in the undo stack of a document that the user did not type."""
 
     steps: int
     """The number of undo steps of the document right after the edit."""
     text: int
-    """The hash of the text right after the edit."""
+    """The hash of the text of the document right after the edit."""
     before: Version
+    """The version before the edit."""
     after: Version | None = None
+    """The version before the edit was undone; None until then."""
     undone: bool = False
+    """True while the edit is undone."""
 
 
 class ForeignEdits:
@@ -56,13 +56,13 @@ class ForeignEdits:
     def made(self, before: Version) -> None:
         """Record that the newest undo step is a change that the user did not type.
 
-        `before`: the version of the text before that change.
+        `before`: the state of the file, and how much of its text the document showed, before that change.
         """
         self._forget_cut_off()
         self._edits.append(_Edit(self._document.availableUndoSteps(), self._hash(), before))
 
     def make_room(self) -> None:
-        """Clear the undo stack if it has too many steps.
+        """Clear the undo stack if it has `MOST_EDITS` foreign edits or more than `MOST_STEPS` steps.
 
         Call this before a foreign edit of a text without unsaved typing. Otherwise the undo stack of a file
         that an agent writes all day would keep every version of that day.
@@ -74,10 +74,10 @@ class ForeignEdits:
     def changed(self, now: Version) -> tuple[bool, Version] | None:
         """Find out whether a change of the text has undone or redone a foreign edit; None if it has not.
 
-        `now` is the version before the change. Returns two items: True if the edit was undone, False if it
-        was redone; and the version that belongs to the text now. After an undo, that is the version before
-        the edit; after a redo, the version before the undo. One change can undo several edits, so call this
-        again until it returns None.
+        A version is the state of a file and how much of its text is shown; `now` is the version before the
+        change. If an edit was undone, return True and the version before the edit. If an edit was redone,
+        return False and the version before the undo. One change can undo several edits, so call this again
+        until it returns None.
         """
         steps = self._document.availableUndoSteps()
         for edit in reversed(self._edits):
@@ -103,8 +103,9 @@ class ForeignEdits:
 def become(document: QTextDocument, edits: Sequence[Edit], wanted: str) -> None:
     """Change the text of a document to `wanted` by `edits`, in one undo step.
 
-    `edits` are in the order of the lines. They are applied from the last to the first, so that the cursor,
-    scroll position and marks stay with their lines.
+    An edit is (number of its first line from 0, old text, new text). `edits` are in the order of the lines.
+    They are applied from the last to the first, so that the cursor, scroll position and marks stay with their
+    lines.
     """
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
@@ -118,7 +119,10 @@ def become(document: QTextDocument, edits: Sequence[Edit], wanted: str) -> None:
 
 
 def replace_text(cursor: QTextCursor, position: int, old: str, new: str) -> None:
-    """Replace `old`, which is the text at `position`, by `new`; only the part that differs is edited."""
+    """Replace `old`, which is the text at `position`, by `new`; only the part that differs is edited.
+
+    `cursor`: a cursor of the document, which makes the edit. `position` is in UTF-16 units.
+    """
     start, end, text = smallest_edit(old, new)
     cursor.setPosition(position + utf16_length(old[:start]))
     cursor.setPosition(position + utf16_length(old[:end]), QTextCursor.MoveMode.KeepAnchor)

@@ -42,13 +42,14 @@ from reverie.ui.widgets.messages import MessageBar
 
 
 class FormLimits(NamedTuple):
-    """The limits within which the agent reads the front matter; 0 means no limit."""
+    """The limits within which the agent reads the front matter (the YAML block at the top of a memory)."""
 
     chars: int
-    """The number of characters of a description that the agent shows, in UTF-16 units; 0: all."""
+    """The length of a description that the agent shows, in UTF-16 units; 0: no limit."""
     prefix: int
-    """The number of bytes in which the agent searches for the end of the block; 0: all."""
+    """The number of bytes in which the agent searches for the end of the block; 0: no limit."""
     rules: FrontMatterRules = "strict"
+    """`strict` if the agent parses the block as YAML (mux), `lenient` for the looser rules of Claude Code."""
 
 
 NO_LIMITS = FormLimits(0, 0)
@@ -64,9 +65,10 @@ OFFERED: tuple[Path, ...] = (
 
 
 class FrontForm(QWidget):
-    """The form for the front matter of a file.
+    """The form for the front matter of a file (the YAML block at its top), with one field for each key.
 
-    `current` returns the text of the file as it is now; it may have changed since the form was filled.
+    The constructor's argument `current` returns the text of the file as it is now, which may have changed
+    since the form was filled.
 
     Signals:
         edited(str): The user has edited a field: the new text of the whole file.
@@ -119,7 +121,8 @@ class FrontForm(QWidget):
     def show_text(self, text: str, *, read_only: bool, limits: FormLimits = NO_LIMITS) -> None:
         """Show the front matter of `text`; if `read_only`, it cannot be edited.
 
-        `limits`: those of the agent, about which the form warns.
+        `limits`: the limits of the agent; the form warns if the agent does not read or show all because of
+        them.
         """
         if (text, read_only, limits) == (self._text, self._read_only, self._limits) and self.fields:
             return
@@ -134,7 +137,7 @@ class FrontForm(QWidget):
         self._area.fit()
 
     def forget(self) -> None:
-        """Remove the fields of keys that the user added but left empty, because another file is shown."""
+        """Forget which keys the user added but left empty; call this before another file is shown."""
         self._asked.clear()
         self._text = ""
 
@@ -213,7 +216,7 @@ class FrontForm(QWidget):
         self.trouble.say(sentence, tone="warn", buttons=buttons)
 
     def _say_cut(self) -> None:
-        """Warn if the agent reads only the beginning of the description, and offer to put it in quotes."""
+        """Warn if the agent reads only the start of the description, and offer to quote the description."""
         cut = self._cut(self._text)
         if cut is None:
             self.trouble.clear()
@@ -265,11 +268,15 @@ class FrontForm(QWidget):
         return self.tr("This value is not text; edit it in the source.")
 
     def removal_of(self, name: str) -> str:
-        """Return the text of the button that removes the key `name`, for its tool tip and screen readers."""
+        """Return the label of the button that removes the key `name`, for its tool tip and screen readers."""
         return self.tr("Remove {key}").format(key=name)
 
     def change(self, path: Path, value: str) -> None:
-        """Set the value of the key at `path` in the text; an empty value does not add a missing key."""
+        """Set the value of the key at `path` in the text of the file.
+
+        `path`: the key, or the key of a mapping and a key in it. If `value` is empty and the text does not
+        have the key, nothing is done.
+        """
         # An empty value does not add a missing key.
         if not value and self._front.text(*path) is None and path not in self._paths():
             return
@@ -277,7 +284,10 @@ class FrontForm(QWidget):
         self._edit(path, lambda text: set_value(text, path, value, limits.prefix or None, rules=limits.rules))
 
     def drop(self, path: Path) -> None:
-        """Remove the key at `path` from the text, or its field if the text does not have the key."""
+        """Remove the key at `path` from the text; if the text does not have it, remove its empty field.
+
+        `path`: the key, or the key of a mapping and a key in it.
+        """
         if path not in self._paths():
             self._asked = [each for each in self._asked if each != path]
             self._show_entries()
@@ -285,10 +295,10 @@ class FrontForm(QWidget):
         self._edit(path, lambda text: remove(text, path, rules=self._limits.rules))
 
     def _edit(self, path: Path, edit: Callable[[str], str]) -> None:
-        """Apply `edit` to the current text of the file.
+        """Replace the current text of the file by the result of `edit`, which is called with that text.
 
         If the value of the key at `path` has changed since it was shown, nothing is edited, and the form
-        shows the new value.
+        shows the new value. If `edit` raises `FrontError`, the form shows the reason.
         """
         text = self._current()
         if self._read(text).text(*path) != self._front.text(*path):
@@ -398,7 +408,8 @@ class FrontMatterField:
     def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
         """Show the value of `entry`; if it has not changed, the cursor stays where it is.
 
-        `absent`: the text does not have the key yet.
+        `read_only`: the user cannot edit the value or remove the key. `absent`: the text does not have the
+        key yet; a description that is absent cannot be removed.
         """
         value = entry.raw if entry.text is None else entry.text
         self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""

@@ -78,14 +78,15 @@ _MARKS = {"strong": 2, "emphasis": 1, "strike": 2}
 
 
 class MarkdownHighlighter(QSyntaxHighlighter):
-    """Colours headings, emphasis, lists, quotes, code, links and the YAML of the front matter.
+    """A highlighter for Markdown: headings, emphasis, lists, quotes, code, links and the YAML front matter.
 
     Inside a code fence everything is code. A fence is ended only by a mark of the same character (backtick or
     tilde) that is at least as long as the one that began it. Front matter that does not end within
-    `FRONT_LINES` lines is not coloured as such. Files of more than `LIMIT` characters, and the lines after
-    the first `MOST_COLOURED`, stay plain, because colouring runs on the GUI thread, line by line.
+    `FRONT_LINES` lines is not coloured as such. Lines after the first `MOST_COLOURED` stay plain, and a text
+    of more than `LIMIT` characters gets no highlighter, because colouring runs on the GUI thread, line by
+    line.
 
-    The state of a block is one of: plain, inside front matter, or inside a code fence that began with a
+    The state of a line is one of: plain, inside front matter, or inside a code fence that began with a
     certain mark.
     """
 
@@ -103,9 +104,10 @@ class MarkdownHighlighter(QSyntaxHighlighter):
 
     @Slot()
     def _go_on(self) -> None:
-        """Colour the next lines of a long text.
+        """Colour the next `LINES_AT_ONCE` lines of a long text.
 
-        From a line whose state has changed, Qt goes on to the next line by itself.
+        Only the first of them is coloured here; as long as the state of a line changes, Qt continues with the
+        next line.
         """
         block = self.document().findBlockByNumber(self._until)
         self._until = min(self._until + LINES_AT_ONCE, MOST_COLOURED)
@@ -212,7 +214,7 @@ def _fence_state(mark: str) -> int:
 
 
 def _ends(state: int, mark: str) -> bool:
-    """Return True if `mark` ends the code fence of the block state `state`.
+    """Return True if `mark` ends the code fence whose beginning is encoded in the line state `state`.
 
     It does if it has the same character and is at least as long as the mark that began the fence.
     """

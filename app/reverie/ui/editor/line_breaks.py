@@ -67,14 +67,14 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
 
 
 def body(content: str) -> str:
-    """Return the content of a file without its byte order mark, if it has one."""
+    """Return the text of a file's `content`: without the byte order mark, if it has one."""
     return content.removeprefix(BOM)
 
 
 def written(style: FileText | None, text: str) -> str:
     r"""Return the content to save for a widget's `text`, with the byte order mark and line breaks of `style`.
 
-    `style` None: without a mark, and with `\n`.
+    `style`: the version of the file on which the text is based; None: no mark, and `\n` for line breaks.
     """
     if style is None:
         return text
@@ -85,8 +85,8 @@ def written(style: FileText | None, text: str) -> str:
 def smallest_edit(old: str, new: str) -> tuple[int, int, str]:
     """Return the smallest edit that turns `old` into `new`, as (start, end, text).
 
-    Replacing `old[start:end]` by `text` gives `new`. If only this part of a view's text is changed, its
-    scroll position stays.
+    Replacing `old[start:end]` by `text` gives `new`. A view that changes only this part of its text keeps its
+    scroll position.
     """
     limit = min(len(old), len(new))
     # Bisection finds the common prefix with n character comparisons, without a Python loop over each.

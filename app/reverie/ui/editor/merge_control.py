@@ -40,9 +40,10 @@ MOST_MARKED = 1_000
 
 
 class CoEditing(QObject):
-    """The controller of co-editing for one editor pane: other programs change the file that the user edits.
+    """The controller that shows in an editor pane what other programs change in the file that the user edits.
 
-    `card` shows a conflict; it is None until the first conflict.
+    It marks the changed lines and the conflicts, and carries out the user's decisions. `card` shows a
+    conflict; it is None until the first conflict.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class CoEditing(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Update the marks, the message and the card, because the shown file or its state has changed."""
+        """Update the marks, the message and the card after the shown file or its state has changed."""
         file = self._pane.file
         conflicts = file.conflicts if file is not None else ()
         if file is None:
@@ -88,8 +89,8 @@ class CoEditing(QObject):
     def _marks(self, file: OpenFile) -> Iterator[tuple[int, str, str]]:
         """Yield the lines to mark beside the text, as `(line from 0, kind, tool tip)`.
 
-        The kind is "conflict", or "theirs" for a line that others wrote. If a line occurs twice, the first
-        counts.
+        The kind is "conflict", or "theirs" for a line that others wrote. A line can occur twice; the first
+        mark is the one to show.
         """
         tip = self.tr("Changed by you and on disk: choose which lines to keep (F8)")
         for conflict in file.conflicts:
@@ -112,7 +113,7 @@ class CoEditing(QObject):
         return first.position(), last.position() + max(0, last.length() - 1)
 
     def _show_arrived(self, file: OpenFile) -> None:
-        """Show a message with the number of changes that were merged into the text; hide it for none."""
+        """Show how many changes by others were merged into the text; hide the message if there are none."""
         count = file.arrived.count
         if (file, count) == self._told:
             return
@@ -241,7 +242,7 @@ class CoEditing(QObject):
 
     @Slot()
     def _ask(self) -> None:
-        """Ask the user what to do, because the file to be saved has open conflicts; carry out the answer."""
+        """Ask the user how to save the shown file, which has open conflicts, and carry out the answer."""
         file = self._pane.file
         if file is None:
             return
@@ -259,8 +260,9 @@ class CoEditing(QObject):
 def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str:
     """Ask what to do with `count` open conflicts before a save; return `mine`, `show` or `cancel`.
 
-    A count of 0 means that the conflict concerns the file as a whole. `can_overwrite`: whether the user can
-    choose `mine`, which overwrites the version on disk.
+    `mine`: save the user's text, overwriting the version on disk; offered only if `can_overwrite`. `show`: go
+    to the conflict. A count of 0 means that the conflict concerns the file as a whole; then `show` is not
+    offered.
     """
     text = tr("You and another program changed this file.")
     if count:
@@ -286,9 +288,10 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
 
 
 def by_whom(authors: Iterable[str]) -> str:
-    """Return words for the authors of a change, such as "by the memory writer".
+    """Return words for the authors of a change, such as "by the agent".
 
-    They are "by others" for different authors, and "by a background job" for an unknown one.
+    `authors`: names of actors. The words are "by others" for different authors, "by another program" for an
+    unknown author (""), and "by a background job" for any name without words of its own.
     """
     names = {
         "": tr("by another program"),

@@ -30,15 +30,14 @@ Edit = tuple[int, str, str]
 
 
 class Texts(Struct, frozen=True):
-    r"""The three texts of a merge; all have `\n` as line breaks.
-
-    `base`: the version on which the edits are based. `mine`: the text in the editor. `disk`: the version that
-    is now on disk; `theirs` is its text.
-    """
+    r"""The three texts of a merge; all have `\n` as line breaks."""
 
     base: str
+    """The version on which the edits are based."""
     mine: str
+    """The text in the editor."""
     disk: FileText
+    """The version that is now on disk; its text is `theirs`."""
 
     @property
     def theirs(self) -> str:
@@ -46,52 +45,54 @@ class Texts(Struct, frozen=True):
 
     @property
     def are_short(self) -> bool:
-        """True if a step with these texts is computed fast enough not to block the window."""
+        """True if the texts are short enough to be merged or compared without blocking the window."""
         texts = self.base, self.mine, self.theirs
         lines = sum(text.count("\n") + 1 for text in texts)
         return sum(map(len, texts)) <= CHARS_AT_ONCE and lines <= LINES_AT_ONCE
 
 
 class MergeStep(Struct, frozen=True):
-    """The result of a step: the text to show, and its new state."""
+    """What the editor shows after a change on disk, a merge or a decision about a conflict."""
 
     text: str
+    """The text to show."""
     base: FileText | None
-    """The version on which the text is based; the one on disk if there is no conflict."""
+    """The version on which `text` is based; the one on disk if there is no conflict."""
     edits: tuple[Edit, ...] = ()
-    """The changes that turn the text before into `text`, in the order of the lines."""
+    """The changes that turn the present text of the editor into `text`, in the order of the lines."""
     taken: tuple[Region, ...] = ()
     """The regions of `text` with lines that came from disk; an empty region is a deletion."""
     conflicts: tuple[MergeConflict, ...] = ()
+    """The open conflicts."""
     modified: bool = False
-    """True if the text differs from the text on disk."""
+    """True if `text` differs from the text on disk."""
 
 
 def following(texts: Texts) -> MergeStep:
-    """Return the step that replaces the text in the editor by `texts.base`.
+    """Return the step that replaces the text in the editor, `texts.mine`, by the text on disk.
 
-    The caller has set `base` to the text on disk.
+    `texts.base` must be the text on disk, as far as the editor shows it.
     """
     edits, regions = edits_between(texts.mine, texts.base)
     return MergeStep(texts.base, texts.disk, edits, regions)
 
 
 def merging(texts: Texts) -> MergeStep:
-    """Return the step that merges the changes on disk into the text."""
+    """Return the step that merges the changes on disk into the text in the editor."""
     found = three_way.merge(texts.base, texts.mine, texts.theirs)
     return _step(texts, found.text, found.rebased, found.taken)
 
 
 def rechecking(texts: Texts) -> MergeStep:
-    """Return the step that finds which conflicts are still open, without changing the text."""
+    """Return the step that finds out which conflicts are still open, without changing the text."""
     return _step(texts, texts.mine, texts.base)
 
 
 def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> MergeStep:
     """Return the step that replaces a conflict by the lines of `side`, as the user has decided.
 
-    `chosen`: the conflict; `index`: its position among the conflicts. If another conflict has this position
-    meanwhile, because of newer changes, the step changes nothing.
+    `chosen`: the conflict. `index`: its position among the open conflicts. `side`: `mine`, `theirs` or
+    `both`. If newer changes have put another conflict in this position, the step does not change the text.
     """
     below = three_way.settled(texts.base, texts.mine, texts.theirs)
     conflicts = three_way.open_conflicts(below, texts.mine, texts.theirs)
@@ -101,10 +102,10 @@ def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> Mer
 
 
 def taking_back(texts: Texts, before: str) -> MergeStep:
-    """Return the step that removes from the text the changes by others that were merged into it.
+    """Return the step that removes the merged changes of others from the text in the editor.
 
-    `before` is the text on which the typed text was based before the merge. The step has the conflicts that
-    this opens.
+    `before`: the text on which the typed text was based before the merge. The conflicts of the step are those
+    with the text on disk that the removal causes.
     """
     return _step(texts, three_way.merge(texts.base, texts.mine, before).text, before)
 
@@ -112,7 +113,8 @@ def taking_back(texts: Texts, before: str) -> MergeStep:
 def edits_between(old: str, new: str) -> tuple[tuple[Edit, ...], tuple[Region, ...]]:
     """Return the edits that turn `old` into `new`, and the regions of `new` that they change.
 
-    If the texts are too long to be compared, there is one edit and no region.
+    An edit is (number of its first line from 0, old text, new text). If the texts are too long to be
+    compared, there is one edit and no region.
     """
     if old == new:
         return (), ()
@@ -136,9 +138,9 @@ def _edit(old: list[str], new: list[str], before: Region, after: Region) -> Edit
 
 
 def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) -> MergeStep:
-    """Return the step that shows `text`, based on the version with the text `base`.
+    """Return the step that shows `text`, based on the version with the text `base`, with its open conflicts.
 
-    Its conflicts are those that are open then. `taken`: the lines of `text` that came from disk.
+    `taken`: the lines of `text` that came from disk.
     """
     theirs = texts.theirs
     below = base if base == theirs else three_way.settled(base, text, theirs)
@@ -148,10 +150,10 @@ def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) ->
 
 
 def _based(disk: FileText, text: str, theirs: str) -> FileText:
-    """Return the version with the text `text`, on which the text in the editor is based.
+    """Return the version on which the text in the editor is based, and whose text is `text`.
 
-    `theirs` is the text of `disk`. If `text` equals it, `disk` is returned. Otherwise it is a version that
-    never existed: it has the lines of the disk, but the old lines in the places of the conflicts.
+    `theirs` is the text of `disk`. If `text` equals it, `disk` is returned. Otherwise the version never
+    existed: it has the lines of the disk, but the old lines in the places of the conflicts.
     """
     if text == theirs:
         return disk

@@ -54,13 +54,14 @@ class _EditorSettings(NamedTuple):
 
 
 class EditorView(QObject):
-    """The presentation of the open memory: as source, rendered, or side by side, with find bar and form.
+    """The view of the open memory: its source, rendered text or both, with find bar and front-matter form.
 
-    All parts except the source are created when they are first needed, so that the window need not wait for
-    them. Wrapping, line numbers and zoom are stored in the settings by jobs. If the settings cannot be
-    written, the choice still applies to this window.
+    Everything except the source is created when it is first needed, so that the window need not wait for it.
+    Wrapping, line numbers and zoom are stored in the settings by jobs. If the settings cannot be written, the
+    choice still applies to this window.
 
-    Signals: failed(UserError): The settings could not be stored.
+    Signals:
+        failed(UserError): The settings could not be stored.
     """
 
     failed = Signal(object)
@@ -91,9 +92,9 @@ class EditorView(QObject):
         text.verticalScrollBar().valueChanged.connect(self._follow_source)
 
     def show_file(self, file: OpenFile | None, caps: Caps | None) -> None:
-        """Show another file; None shows none.
+        """Show another file; None if no file is shown.
 
-        `caps`: the limits of the agent; None if it has none for this file.
+        `caps`: the agent's limits, such as the largest file that it reads; None if it has none for this file.
         """
         self._file, self._caps = file, caps
         if self._finder is not None:
@@ -105,9 +106,9 @@ class EditorView(QObject):
             self.follow_text(at_once=True)
 
     def follow_text(self, *, at_once: bool = False) -> None:
-        """Show the changed text in the form and the rendered text, if these are shown.
+        """Update the front-matter form and the rendered text, if shown, after the text has changed.
 
-        The text is rendered after a pause in typing; with `at_once`, now.
+        The text is rendered after a pause in typing, or now if `at_once`.
         """
         file = self._file
         if file is None:
@@ -130,7 +131,10 @@ class EditorView(QObject):
 
     @Slot(str)
     def _take_text(self, after: str) -> None:
-        """Change the text to `after`, which the form has edited, as if the user had typed the difference."""
+        """Change the text to `after`, which the form has edited, as if the user had typed the difference.
+
+        If a line of `after` is too long, the edit is refused with a message.
+        """
         file = self._file
         if file is None or file.read_only:
             return
@@ -183,7 +187,10 @@ class EditorView(QObject):
             self.text.setFocus()
 
     def arrange(self, width: int) -> None:
-        """Place the source and the rendered text side by side if `width` allows, else one above the other."""
+        """Place source and rendered text side by side if `width` allows, else one above the other.
+
+        `width`: the width of the pane in pixels.
+        """
         wanted = Qt.Orientation.Horizontal if width >= SIDE_WIDTH else Qt.Orientation.Vertical
         if self.body.orientation() != wanted:
             self.body.setOrientation(wanted)
@@ -272,7 +279,7 @@ class EditorView(QObject):
 
     @Slot()
     def toggle_form(self) -> None:
-        """Show the form and move the focus to its first field; if it is shown, hide it."""
+        """Show the front-matter form and move the focus to its first field; if the form is shown, hide it."""
         if self._form is None:
             self._form = FrontForm(self._icons, lambda: self._file.text if self._file is not None else "")
             self._form.edited.connect(self._take_text)
@@ -334,14 +341,14 @@ class EditorView(QObject):
         self._check()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the session of the home that is shown, on whose lanes the settings are read and written."""
+        """Use the job queues of this home to read and write the settings; None if no home is shown."""
         if self._keep.isActive():
             self._save()
         self._session = session
 
     @Slot()
     def settings_changed(self) -> None:
-        """Read the settings from their file again and apply them."""
+        """Read the settings of the editor from their file again, in a job, and apply them."""
         self._asked = False
         self._read_settings()
 
@@ -389,12 +396,12 @@ class EditorView(QObject):
         """Do nothing after the settings were stored, because they are applied already."""
 
     def set_actions(self, actions: Actions, ids: tuple[str, ...]) -> None:
-        """Set the window's actions with the given ids, whose check marks are to show the current state."""
+        """Set the window's actions with these ids, whose check marks are to show the state of this view."""
         self._actions = {id_: actions[id_] for id_ in ids}
         self._check()
 
     def _check(self) -> None:
-        """Set the check marks of the actions from the current state."""
+        """Set the check marks of the actions to the current mode, form, wrapping and line numbers."""
         now = {
             "editor.wrap": self.text.wraps,
             "editor.lines": self.text.line_numbers,

@@ -115,7 +115,7 @@ class EditorPane(QWidget):
         self._notices.addWidget(notice)
 
     def set_actions(self, actions: Actions) -> None:
-        """Add the window's editor actions, whose keys work only in this pane; some get a button."""
+        """Add the window's editor actions, whose keys work only in this pane; some also get a button."""
         own = actions.of_editor()
         self._own = tuple(actions[id_] for id_ in own)
         self.addActions(list(self._own))
@@ -124,7 +124,7 @@ class EditorPane(QWidget):
             self._buttons.addWidget(flat_button(actions[id_]))
 
     def event(self, event: QEvent) -> bool:
-        """Handle shortcuts of the editor that the window also has, such as Ctrl+F, in this pane."""
+        """Claim the keys of the editor's actions for this pane, such as Ctrl+F, which the window has too."""
         asked = event.type() == QEvent.Type.ShortcutOverride
         if asked and self._own_action(event) is not None:
             event.accept()
@@ -160,7 +160,7 @@ class EditorPane(QWidget):
         return self._file
 
     def clear(self, sentence: str = "") -> None:
-        """Show `sentence` in place of a file; if it is empty, ask the user to select a memory."""
+        """Show `sentence` in place of a file; if it is empty, show a request to select a memory."""
         self._keep_place()
         self._file = None
         self.text.setDocument(self._empty_document)
@@ -171,7 +171,7 @@ class EditorPane(QWidget):
     def show_file(self, file: OpenFile, caps: Caps | None) -> None:
         """Show a file at the position where the user left it.
 
-        `caps`: the limits of the agent; None if it has none for this file.
+        `caps`: the agent's limits, such as the largest file that it reads; None if it has none for this file.
         """
         if file is not self._file:
             self._keep_place()
@@ -212,7 +212,7 @@ class EditorPane(QWidget):
         self._show_size()
 
     def _say_reason(self, file: OpenFile) -> None:
-        """Show a message with the reason why the text is read-only, or why the file is unusual."""
+        """Show why the text is read-only or the file unusual; hide this message if there is no reason."""
         tone: Tone = "info"
         sentence, buttons = file.buffer.read_only, list[tuple[str, str, str]]()
         if file.display == "long":
@@ -273,8 +273,8 @@ class EditorPane(QWidget):
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
         """Return the sentence and the buttons that ask the user about a conflict of the file.
 
-        A button is (key, text, tool tip). If the texts could be merged, the conflict concerns single places,
-        otherwise the whole file.
+        A button is (key, text, tool tip). If the versions could be merged, the sentence is about the places
+        in conflict, otherwise about the whole file.
         """
         tip = self.tr("Use the version on disk; Ctrl+Z restores your text")
         reload = ("reload", self.tr("Discard mine"), tip)
@@ -335,7 +335,8 @@ class EditorPane(QWidget):
         """Set a rule for files of which the agent reads only the beginning, whatever their size.
 
         `rule` returns the position at which the agent stops reading, in UTF-16 units of the document, or None
-        if it reads all. If `rule` is None, there is no such rule. `tip`: the tool tip at that position.
+        if it reads all. If `rule` is None, there is no such rule. `tip`: the tool tip of the lines that are
+        not read.
         """
         if (rule, tip) != self._own_cut:
             self._own_cut = (rule, tip)

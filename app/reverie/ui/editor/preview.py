@@ -65,7 +65,10 @@ class PreviewPane(QWidget):
         self.address.hide()
 
     def say_text(self, text: str, *, at_once: bool = False) -> None:
-        """Set the text to render, after a pause in typing; with `at_once`, render it now."""
+        """Set the text to render: at once if `at_once`, else after a pause in typing.
+
+        If the pane is hidden, the text is rendered when the pane is shown.
+        """
         self._text = text
         if not self.isVisible():
             self._shown = None
@@ -75,7 +78,7 @@ class PreviewPane(QWidget):
             self._rest.start()
 
     def set_zoom(self, points: int) -> None:
-        """Set the size of the text to `points` above that of the interface, as in the source."""
+        """Set the size of the text to `points` points above that of the interface; below it if negative."""
         if points != self._zoom:
             self._zoom = points
             self._again()
@@ -104,7 +107,7 @@ class PreviewPane(QWidget):
 
     @Slot()
     def _on_scroll(self) -> None:
-        """Emit `scrolled` if the user has scrolled, not if a new text has moved the view."""
+        """Emit `scrolled` if the user has scrolled, but not if a new text has moved the view."""
         if not self._rendering and (self.browser.hasFocus() or self.browser.underMouse()):
             self.scrolled.emit()
 
@@ -129,7 +132,10 @@ class PreviewPane(QWidget):
 
     @Slot(QUrl)
     def ask(self, url: QUrl) -> None:
-        """Ask the user whether to open a link, showing its whole address; open it if the user agrees."""
+        """Ask the user whether to open a link, showing its whole address; open it if the user agrees.
+
+        If the link is neither a web nor a mail address, a message says that it was not opened.
+        """
         if url.scheme().lower() not in OPENED:
             self._say(
                 self.tr(
@@ -185,7 +191,7 @@ class _Browser(PageBox):
 
 
 class LinkDialog(QDialog):
-    """A dialog that shows the whole address of a link; Return cancels."""
+    """A dialog that shows the whole address of a link and asks whether to open it; Return cancels."""
 
     def __init__(self, url: QUrl, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -211,6 +217,6 @@ class LinkDialog(QDialog):
 def _address(url: QUrl) -> str:
     """Return the address of a link in encoded form, for display.
 
-    The encoding shows a letter that only looks like another one, so that no address can pass for another.
+    Letters that look like others appear as codes, so that no address can pass for another.
     """
     return visible(bytes(url.toEncoded().data()).decode("ascii", "replace"))

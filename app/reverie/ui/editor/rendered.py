@@ -66,12 +66,13 @@ class PlainDocument(QTextDocument):
 
 
 def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocument:
-    """Return the document that shows the rendered text of a file, with its front matter as lines above.
+    """Return a document with the rendered Markdown `text` of a file, and its front matter as lines above.
 
-    The text is untrusted, so no external resource is loaded, and raw HTML is shown as text. Long lines, wide
-    tables and deep quotes are cut first, because their layout takes more than linear time. An image is
-    replaced by its alternative text and its address before the document has a layout, because Qt's layout
-    would open a local file of that name. Text that is not Markdown becomes a paragraph.
+    `parent`: the object that owns the document. The text is untrusted, so no external resource is loaded, and
+    raw HTML is shown as text. Long lines, wide tables and deep quotes are cut first, because their layout
+    takes more than linear time. An image is replaced by its alternative text and its address before the
+    document has a layout, because Qt's layout would open a local file of that name. Text that is not Markdown
+    becomes a paragraph.
     """
     document = PlainDocument(parent)
     document.setUndoRedoEnabled(False)
@@ -98,7 +99,7 @@ def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocu
 
 
 def _images(document: QTextDocument) -> list[tuple[int, int, str]]:
-    """Return (position, length, replacement text) of every image in the document."""
+    """Return (position, length, replacement text) of every image in the document, in UTF-16 units."""
     found = []
     block = document.begin()
     while block.isValid():
@@ -124,7 +125,10 @@ def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
 
 
 def _bounded(markdown: str) -> str:
-    """Return the Markdown without the parts whose layout would take too long."""
+    """Return `markdown` in a form that is fast to lay out.
+
+    Long lines and deep quotes are shortened, and tables that are too wide or too many are shown as source.
+    """
     lines, cells = list[str](), 0
     for is_table, part in groupby(_lines(markdown), lambda line: not line[1] and line[0].count("|") > 1):
         rows = [
@@ -166,7 +170,7 @@ def _with_alternatives(markdown: str) -> str:
 
 
 def _colour(document: QTextDocument, theme: Theme) -> None:
-    """Set the colours of code and quotes as in the source, because Qt's own colours ignore the theme."""
+    """Set the colours of code, quotes and links as in the source; Qt's own colours ignore the theme."""
     block, cursor = document.begin(), QTextCursor(document)
     # As one edit: otherwise each move of the cursor would lay out its line again, however long.
     cursor.beginEditBlock()
@@ -204,7 +208,8 @@ def _colour(document: QTextDocument, theme: Theme) -> None:
 def _put_front(document: QTextDocument, front: Front, raw: str, theme: Theme) -> None:
     """Insert the front matter above the text as lines of the form `key: value`.
 
-    If it cannot be read, `raw` is inserted unchanged.
+    `raw`: the source of the front matter; its lines are inserted instead if `front` has no keys, because it
+    could not be read. Long lines, and lines after the first `_MOST_KEYS`, are cut.
     """
     lines = [
         f"{' / '.join(entry.path)}: {entry.raw if entry.text is None else entry.text}"

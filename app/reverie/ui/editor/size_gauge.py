@@ -29,10 +29,10 @@ _BAR = 48
 
 
 def cut_position(content: bytes, cap: int) -> int | None:
-    """Return the position at which the agent stops reading, in UTF-16 units; None if it reads all.
+    """Return the position at which the agent stops reading a file; None if it reads all.
 
-    `content` is the content that a save would write. `cap` is the agent's limit in bytes; 0: none. The
-    position counts in the text of the widget. A character that lies across the limit is not read.
+    The position is in UTF-16 units of the widget's text. `content` is the content that a save would write.
+    `cap` is the agent's limit in bytes; 0: no limit. A character that lies across the limit is not read.
     """
     if not cap or len(content) <= cap:
         return None
@@ -42,7 +42,7 @@ def cut_position(content: bytes, cap: int) -> int | None:
 class SizeGauge(QWidget):
     """A short bar with a text such as `3.1 KiB of 100 KiB · 790 tokens`.
 
-    The bar is shown only once the memory is nearly as large as the agent's limit.
+    It compares the size of a memory with the agent's limit. The gauge is hidden up to 60% of the limit.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -56,9 +56,10 @@ class SizeGauge(QWidget):
         self.hide()
 
     def show_size(self, size: int, cap: int, tokens: int) -> None:
-        """Show a size, the agent's limit `cap` and a number of tokens; hide the gauge if `cap` is 0.
+        """Show a size, the agent's limit `cap` and a number of tokens.
 
-        `size` and `cap` are in bytes. `tokens` is estimated as a quarter of the number of characters.
+        `size` and `cap` are in bytes. If `cap` is 0 (no limit), or `size` is at most 60% of `cap`, the gauge
+        is hidden. `tokens` is an estimate: a quarter of the number of characters.
         """
         if (size, cap, tokens) == (self._size, self._cap, self._tokens):
             return
@@ -72,7 +73,7 @@ class SizeGauge(QWidget):
         self._changed()
 
     def set_compact(self, on: bool) -> None:
-        """Show only the size if `on`; the limit and the tokens are then in the tool tip."""
+        """Show only the bar and the size if `on`, else the limit and the tokens too; the tool tip has all."""
         if on != self._compact:
             self._compact = on
             self._changed()

@@ -48,24 +48,24 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 def _is_command(event: QKeyEvent) -> bool:
     """Return True if a key is pressed with Ctrl and Alt as a command, False if it types a character.
 
-    Ctrl with Alt looks like AltGr to Qt, which would insert the character of the key. With AltGr, however, a
-    key produces a character other than its own, or none.
+    Qt cannot tell Ctrl+Alt from AltGr and would insert the character of the key. With AltGr, however, a key
+    produces a character other than its own, or none.
     """
     typed = event.text().upper()
     return event.modifiers() == _COMMAND and len(typed) == 1 and ord(typed) == event.key()
 
 
 class SourceView(PlainTextBox):
-    """The source text of a memory.
+    """The text box with the source text of a memory.
 
-    Marks (in the gutter) and highlights (in the text) belong to the document: they are dropped when another
-    document is shown, and they move with their lines when the user types. The view does not know what they
-    mean; each has a kind, which selects its colour. An edit that would make a line of more than
-    `LONGEST_LINE` characters is refused, because laying out such a line would block the window.
+    Marks (in the gutter, the strip at the left) and highlights (in the text) belong to the document: they are
+    dropped when another document is shown, and they move with their lines when the user types. The view does
+    not know what they mean; each has a kind, which selects its colour. An edit that would make a line of more
+    than `LONGEST_LINE` characters is refused, because laying out such a line would block the window.
 
     Signals:
         geometry_changed(): Lines have moved in the viewport.
-        zoom_wanted(int): The user turned the wheel with Ctrl: the number of steps.
+        zoom_wanted(int): The user turned the wheel with Ctrl: the number of steps; negative to zoom out.
         refused(UserError): An edit was refused, because a line or the inserted text would be too long.
     """
 
@@ -114,7 +114,7 @@ class SourceView(PlainTextBox):
             super().inputMethodEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Insert pasted or dropped text, unless it has too many lines or makes a line too long.
+        """Insert pasted or dropped text, or emit `refused` if it is too long or would make a line too long.
 
         Qt inserts the whole text in one event, which takes longer the more lines it has.
         """
@@ -129,7 +129,7 @@ class SourceView(PlainTextBox):
             self.refused.emit(UserError(text, next_step=how))
 
     def refuse_long_line(self) -> None:
-        """Report that an edit was refused, because it would have made a line too long."""
+        """Emit `refused` with the message that a line with too many characters cannot be edited."""
         why = self.tr("A line of more than {n} characters cannot be edited here.")
         how = self.tr("Break the line, or edit the file in another program.")
         self.refused.emit(UserError(why.format(n=f"{LONGEST_LINE:,}"), next_step=how))
@@ -151,7 +151,7 @@ class SourceView(PlainTextBox):
 
     @Slot()
     def _check_lines(self) -> None:
-        """Undo an edit that has joined lines to a line that is too long, and emit `refused`."""
+        """Undo the last edit if it has made a line too long, and emit `refused`."""
         document = self.document()
         if document.isUndoAvailable() and _has_long_line(document, *self._edited):
             document.undo()
@@ -194,11 +194,11 @@ class SourceView(PlainTextBox):
 
     @property
     def marks(self) -> Mapping[int, str]:
-        """The kind of each mark, by the number of its line (counted from 0)."""
+        """The kind of each mark in the gutter (see `set_marks`), by the number of its line, from 0."""
         return self._marks
 
     def set_marks(self, marks: Mapping[int, str], tips: Mapping[int, str] | None = None) -> None:
-        """Set the marks in the gutter: the kind of each, by the number of its line (counted from 0).
+        """Set the marks in the gutter: the kind of each mark by the number of its line, counted from 0.
 
         The kinds are `theirs` (written by others), `conflict` and `unseen` (not read by the agent). `tips`:
         the tool tips of marks as plain text, by line; None: no tool tips.
@@ -212,7 +212,7 @@ class SourceView(PlainTextBox):
         return self.firstVisibleBlock().blockNumber()
 
     def set_unseen_from(self, position: int | None, tip: str = "") -> None:
-        """Show that the agent does not read the text from `position` on, by a line across the view.
+        """Draw a dashed line across the view at `position`, from which on the agent does not read the text.
 
         `position` is in UTF-16 units; None: the agent reads all. `tip`: the tool tip of the lines that are
         not read.
@@ -232,7 +232,10 @@ class SourceView(PlainTextBox):
         return self.document().findBlock(min(self._unseen or 0, last))
 
     def mark_at(self, block: int) -> tuple[str, str]:
-        """Return the kind and the tool tip of the mark of line `block`, counted from 0; "" for none."""
+        """Return the kind and the tool tip of the mark of a line.
+
+        `block`: the number of the line, counted from 0. Both items are "" if the line has no mark.
+        """
         if block in self._marks:
             return self._marks[block], self._tips.get(block, "")
         unseen = self.unseen_block
@@ -336,7 +339,7 @@ class SourceView(PlainTextBox):
         return round(self.blockBoundingGeometry(found).translated(self.contentOffset()).top())
 
     def go_to_line(self, line: int) -> None:
-        """Move the caret to the beginning of a line, counted from 1, and scroll it to the centre."""
+        """Move the caret to the beginning of a line, counted from 1, and scroll that line to the centre."""
         block = self.document().findBlockByNumber(max(0, min(line, self.blockCount()) - 1))
         cursor = QTextCursor(block)
         self.setTextCursor(cursor)
@@ -413,9 +416,9 @@ class SourceView(PlainTextBox):
         painter.drawLine(0, top, self.viewport().width(), top)
 
     def _unseen_top(self) -> int:
-        """Return the y coordinate of the bottom of the row in which the agent stops reading.
+        """Return the y coordinate of the line below which the agent reads nothing, in pixels of the viewport.
 
-        It is in pixels of the viewport.
+        It is the bottom of the row of text in which the agent stops reading.
         """
         block = self._unseen_start()
         inside = (self._unseen or 0) - block.position()
@@ -495,7 +498,10 @@ def _has_long_line(document: QTextDocument, position: int, added: int) -> bool:
 
 
 def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
-    """Return the marks after lines were added below line `at`; a negative `more` means removed lines."""
+    """Return the marks (kind by line number) after lines were added or removed below line `at`.
+
+    `more`: the number of added lines; negative for removed lines, whose marks are dropped.
+    """
     after: dict[int, str] = {}
     for number, kind in marks.items():
         if number <= at:
@@ -506,7 +512,7 @@ def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
 
 
 def _colour(form: QTextCharFormat, theme: Theme, kind: str) -> None:
-    """Set the format of a highlight of this kind.
+    """Set the format `form` to the colours, or the underline, of a highlight of the kind `kind`.
 
     Syntax colours are unreadable on the background of a match, so matches also get the plain text colour.
     """

@@ -25,7 +25,7 @@ _TALLEST = 190
 
 
 class LineEdit(QLineEdit):
-    """A field for a value of one line; it calls `edited` with the text when the user has edited it."""
+    """A field for a value of one line; when the user edits it, `edited` is called with the new value."""
 
     def __init__(self, edited: Callable[[str], None]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class LineEdit(QLineEdit):
 
 
 class LinesEdit(PlainTextBox):
-    """A field for a value of several lines; it calls `edited` with the text when the user has edited it."""
+    """A field for a value of several lines; when the user edits it, `edited` is called with the new value."""
 
     def __init__(self, edited: Callable[[str], None]) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class FittingArea(QScrollArea):
         return done
 
     def fit(self) -> None:
-        """Set the height of the area for its current content, because fields were added or removed."""
+        """Set the height of the area to that of its content; call this when fields were added or removed."""
         tall = min(_TALLEST, self._inside.sizeHint().height())
         if tall != self.height():
             self.setFixedHeight(tall)

@@ -50,7 +50,7 @@ class ProfileSettings:
         return load_settings(self._profile.settings_file)[0]
 
     async def change_settings(self, change: Callable[[Settings], Settings]) -> None:
-        """Change and save the settings; every open home reloads them at once."""
+        """Apply `change` to the settings and save the result; every open home reloads them at once."""
         profile = self._profile
         change_settings(profile.settings_file, change, profile.locks, timeout_s=LINK_PATIENCE_S)
         await ask(self._engine.services.forget_settings)

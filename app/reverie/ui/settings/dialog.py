@@ -281,7 +281,7 @@ class SettingsDialog(QDialog):
             self._close()
 
     def _close(self) -> None:
-        """Close the dialog at once; ask first if there is input that is not saved."""
+        """Close the dialog; if some input is not saved, ask the user first, who may cancel this."""
         self._closing = False
         if self.problem or self.changes != SettingsDraft({}) or self.models.key.text().strip():
             answer = ask_unsaved(self, [self.problem] if self.problem else [])

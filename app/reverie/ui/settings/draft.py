@@ -33,7 +33,10 @@ class Setting(Struct, frozen=True):
     """One setting: its key, its type and default, and the limits of its value."""
 
     key: str
-    """The dotted key in `config.toml`, such as `dream.engine` or `providers.*.wire`."""
+    """The dotted key in `config.toml`, such as `dream.engine`.
+
+    `*` stands for a part that the user chooses, as in `providers.*.wire`.
+    """
     kind: Kind
     default: Any
     least: float = 0
@@ -41,6 +44,7 @@ class Setting(Struct, frozen=True):
     most: float = 0
     """The upper limit of a number."""
     choices: tuple[str, ...] = ()
+    """The values of a choice."""
     pattern: str = ""
     """The regular expression of valid texts; empty for any."""
 
@@ -70,7 +74,10 @@ def schema() -> tuple[Setting, ...]:
 
 
 def values_of(settings: Settings) -> dict[str, Any]:
-    """Return the values of all settings by key, except those in tables whose keys the user chooses."""
+    """Return the values of all settings by key, except those in tables whose keys the user chooses.
+
+    Such a table is `providers`, with the names of model services as keys.
+    """
     return {
         f"{section}.{name}": value
         for section, values in settings.model_dump().items()
@@ -143,14 +150,14 @@ class SettingsDraft:
     """
 
     values: Mapping[str, Any]
-    """The values by key, except those of providers.
+    """The values by key, except those of model services.
 
     The keys `background.*` are those of the home that is shown.
     """
     providers: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict, repr=False)
-    """The settings of each model service, by name and last part of the key; None if a service has none.
+    """The settings of each model service, by its name and by the last part of the key.
 
-    Headers are secrets.
+    None if a service has none. Headers in them are secrets.
     """
 
     @property
@@ -159,7 +166,10 @@ class SettingsDraft:
         return WindowStyle(**{each: self.values[f"window.{each}"] for each in fields_of(WindowStyle)})
 
     def updated(self, changes: SettingsDraft) -> SettingsDraft:
-        """Return a copy of this draft with the values in `changes`."""
+        """Return a copy of this draft with the values in `changes`.
+
+        A model service whose value there is None is removed.
+        """
         providers = {name: dict(values) for name, values in self.providers.items() if values is not None}
         for name, values in changes.providers.items():
             if values is None:
@@ -205,7 +215,7 @@ def _of_home(settings: Settings, home_id: str) -> dict[str, Any]:
 
 
 def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
-    """Return a copy of `settings` with the values in `draft`.
+    """Return a copy of `settings` with the values in `draft`; a model service whose value is None is removed.
 
     The background settings in the draft are stored for the home `home_id`. `settings` may be newer than those
     from which the draft was made. Raises `UserError` if a value is not valid.

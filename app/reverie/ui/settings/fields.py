@@ -124,9 +124,10 @@ def _control(setting: Setting) -> Control:
 
 
 def _sizes(setting: Setting, unit: str) -> QComboBox:
-    """Return a combo box of font sizes for a setting, with `unit` after each number; 0 is shown as a name.
+    """Return a combo box of font sizes for a setting, with `unit` after each number.
 
-    If the setting allows negative numbers, the sizes are differences and are shown with a sign.
+    The size 0 is shown as a word, such as "System". If the setting allows negative numbers, the sizes are
+    differences and are shown with a sign.
     """
     made = QComboBox()
     shorten(made)
@@ -234,7 +235,7 @@ def _change_signal(widget: Control) -> SignalInstance:
         return widget.currentIndexChanged
     if not isinstance(widget, QLineEdit):
         return widget.valueChanged
-    # A secret is stored as a whole and wiped, so not while it is being typed.
+    # A secret is saved, and its field is cleared, only when the user has typed all of it.
     secret = widget.echoMode() == QLineEdit.EchoMode.Password
     return widget.editingFinished if secret else widget.textChanged
 
@@ -258,7 +259,8 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
 class Row(Struct, frozen=True):
     """A row of a page.
 
-    `text`: the text in which the search of the settings looks for the typed words.
+    `heading`: the heading of the row's group; None for none. `text`: the text in which the search of the
+    settings looks for the typed words.
     """
 
     widget: QWidget

@@ -248,7 +248,7 @@ class ModelForm(SettingsPage):
         headers = self.fields[f"{_PREFIX}headers"]
         own = self._kept.get(self._shown, {})
         if headers.value == own.get("headers", {}):
-            headers.show_value(headers.value)  # wiped
+            headers.show_value(headers.value)  # clears the typed text, which is secret
         self._fill_services()
         self._validate()
 
@@ -315,7 +315,7 @@ class ModelForm(SettingsPage):
         self.use_button.setEnabled(ready)
 
     def finish(self) -> None:
-        """Emit the typed key to be stored, and accept the text of the field that has the focus.
+        """Emit `key_given` for the typed key, and accept the typed headers if their field has the focus.
 
         Called before the dialog closes, because these two fields otherwise wait until they lose the focus.
         """

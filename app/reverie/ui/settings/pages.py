@@ -12,12 +12,13 @@ from reverie.values import Struct
 
 
 class SettingSpec(Struct, frozen=True):
-    """A setting on a page: its texts. The type and the limits of its field come from the schema."""
+    """The texts of a setting on a page; the type and the limits of its field come from the schema."""
 
     key: str
     label: str
     help: str
     unit: str = ""
+    """The text after a number."""
     zero: str = ""
     """The name of the value 0; empty if 0 has no name."""
     choices: tuple[tuple[str, str], ...] = ()
@@ -25,16 +26,18 @@ class SettingSpec(Struct, frozen=True):
 
 
 class PageSpec(Struct, frozen=True):
-    """A page: groups of settings, each a pair of its heading ("" for none) and its settings."""
+    """A page of the settings dialog."""
 
     id: str
     title: str
     groups: tuple[tuple[str, tuple[SettingSpec, ...]], ...]
+    """The groups of settings, each a pair of its heading ("" for none) and its settings."""
     about: str = ""
+    """The text above the settings."""
     switch: str = ""
-    """The setting that enables the others."""
+    """The key of the setting that enables the others; empty for none."""
     free: tuple[str, ...] = ()
-    """The settings that can be edited even while the switch is off."""
+    """The keys of the settings that can be edited even while the switch is off."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -212,7 +215,7 @@ def page_of(key: str) -> PageSpec:
 
 
 def label(key: str) -> str:
-    """Return the translated label of the setting `key`, without its mnemonic."""
+    """Return the translated label of the setting `key`, without the `&` of its mnemonic."""
     return translated(SPECS[key].label).replace("&", "")
 
 

@@ -75,9 +75,9 @@ def build_tree(
 
 
 class _ScopeBuild:
-    """The building of the tree of one scope.
+    """The construction of the part of the tree that shows one scope.
 
-    Its nodes are added to `files` and `folders`, which map paths to nodes.
+    Its nodes are added to `files` and `folders`, which map memory paths to nodes.
     """
 
     def __init__(

@@ -49,6 +49,6 @@ def headline(finding: LintFinding) -> str:
 def is_marked(findings: Sequence[LintFinding]) -> bool:
     """Return True if the row of a memory with these findings gets a mark.
 
-    Findings that are only notes do not mark it, because otherwise half of all rows would be marked.
+    Findings of the severity `note` cause no mark, because otherwise half of all rows would have one.
     """
     return any(finding.severity != "note" for finding in findings)

@@ -38,24 +38,25 @@ SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
 
 class ScopeData(NamedTuple):
-    """The data of the root row of a scope.
-
-    `reason`: why the scope is not available; empty if it is.
-    """
+    """The data of the root row of a scope."""
 
     scope: Scope
     notes: int
     """The number of memories that are shown."""
     reason: str
+    """Why the scope is not available; empty if it is."""
     problems: tuple[str, ...] = ()
+    """Sentences about directories that could not be read."""
 
 
 class FolderData(NamedTuple):
-    """The data of the row of a folder. `notes` is the number of memories in it, at any depth."""
+    """The data of the row of a folder."""
 
     scope: Scope
     rel: str
+    """The path of the folder in the scope."""
     notes: int
+    """The number of memories in the folder, at any depth."""
 
     @property
     def name(self) -> str:
@@ -67,16 +68,14 @@ class FolderData(NamedTuple):
 
 
 class FileData(NamedTuple):
-    """The data of the row of a memory. `names_only`: only its name is known so far.
-
-    It is a named tuple because a tree can have tens of thousands of them.
-    """
+    """The data of the row of a memory; a named tuple, because a tree can have tens of thousands of them."""
 
     scope: Scope
     file: MemoryFile
     changed: Literal["", "new", "changed"]
     """The kind of change that another program made to the file since the user last saw it; empty for none."""
     names_only: bool
+    """True if only the name of the memory is known so far."""
 
     @property
     def name(self) -> str:
@@ -95,6 +94,7 @@ class GoneData(NamedTuple):
 
     scope: Scope
     rel: str
+    """The path of the memory in the scope."""
 
     @property
     def name(self) -> str:
@@ -112,10 +112,12 @@ class CompanionData(NamedTuple):
 
 
 class NoticeData(NamedTuple):
-    """The data of a row that only shows a message, for example that a scope is empty."""
+    """The data of a row that only shows a message."""
 
     kind: Literal["unavailable", "empty", "filtered"]
+    """The scope is unavailable, it is empty, or no memory in it matches the filter."""
     text: str = ""
+    """The message; empty for the usual one of the kind."""
 
 
 RowData = ScopeData | FolderData | FileData | GoneData | CompanionData | NoticeData
@@ -124,13 +126,14 @@ RowData = ScopeData | FolderData | FileData | GoneData | CompanionData | NoticeD
 class MemoryTree(Struct, frozen=True):
     """A tree, with its nodes of files and folders by memory path.
 
-    The next build of the tree reuses these nodes; `source` is the input from which this tree was built.
+    The next build of the tree reuses these nodes.
     """
 
     root: RowNode
     files: Mapping[str, RowNode] = field(default_factory=dict)
     folders: Mapping[str, RowNode] = field(default_factory=dict)
     source: TreeSource | None = None
+    """The input from which this tree was built; None for an empty tree."""
     pinned: int = 0
     """The number of pinned files."""
 
@@ -153,10 +156,14 @@ class Arrangement(NamedTuple):
     """Which memories are shown: `all`, or only some.
 
     `loaded`: those that the agent loads in full. `changed`: those that another program changed and the user
-    has not seen. `pinned`; `stale`: those with an outdated statement; `warnings`: those with a warning.
+    has not seen. `pinned`: pinned ones. `stale`: those with an outdated statement. `warnings`: those with a
+    warning.
     """
     only: frozenset[str] = frozenset()
-    """The memory paths to show for "loaded", "stale" and "warnings", which need more than the tree."""
+    """The memory paths to show for `loaded`, `stale` and `warnings`.
+
+    These cannot be found in the tree alone.
+    """
     also: frozenset[str] = frozenset()
     """Memory paths that are always shown, so that a file does not disappear while the user works on it."""
 

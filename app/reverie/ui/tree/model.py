@@ -205,7 +205,7 @@ class MemoryTreeModel(NodeModel):
     def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
         """Return the index of the file, folder or scope at a memory path; invalid if it has no row.
 
-        `reveal`: also find a row that is hidden by the limit of rows of its folder, and show it.
+        `reveal`: also find a row that is hidden by the limit of shown rows in its folder, and show it.
         """
         for folder in (False, True):
             keys = path_keys(path, folder=folder)

@@ -13,7 +13,7 @@ from reverie.ui.widgets.row_delegate import RowDelegate
 
 
 class NameValidator(QValidator):
-    """Validates the new name of the row at `path` by the agent's own rules for memory paths."""
+    """A validator of a new name for the row at `path`, by the agent's own rules for memory paths."""
 
     def __init__(self, model: MemoryTreeModel, path: str, parent: QObject) -> None:
         super().__init__(parent)

@@ -37,8 +37,8 @@ NO_FLAGS = Qt.ItemFlag.NoItemFlags
 class _ModelRow:
     """The row object of one node.
 
-    `children` is None until a child is requested. `count` is the number of its children that are shown,
-    `limit` the largest such number.
+    `children` is None until a child is requested. `count` is the number of children that are shown, `limit`
+    the largest number of them that may be shown.
     """
 
     __slots__ = ("children", "count", "id", "limit", "node", "parent", "row")
@@ -56,7 +56,8 @@ class _ModelRow:
 class NodeModel(QAbstractItemModel):
     """A Qt model that shows the nodes below a root node.
 
-    Subclasses define the appearance and the flags of rows in `value` and `node_flags`.
+    Of the children of a row, at most `BATCH` are shown at first; `reveal_more` raises this limit. Subclasses
+    define the appearance and the flags of rows in `value` and `node_flags`.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -122,8 +123,9 @@ class NodeModel(QAbstractItemModel):
     def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
         """Return the index of the row that `keys` lead to from the root; an invalid index if there is none.
 
-        `reveal`: also find a row beyond the limit of its level, and raise the limit to show it. `made`:
-        search only levels that a view has queried already. While `set_tree` runs, no limit is raised.
+        `reveal`: also find a row that is hidden by the limit of shown rows, and raise the limit to show it.
+        `made`: search only among rows that a view has queried already. While `set_tree` runs, no limit is
+        raised.
         """
         level = self._root
         for key in keys:
@@ -141,7 +143,7 @@ class NodeModel(QAbstractItemModel):
         return self._index(level)
 
     def hidden_rows(self, index: AnyIndex = _NOWHERE) -> int:
-        """Return the number of children of `index` that are not shown because of the limit."""
+        """Return the number of children of `index` that are hidden by the limit of shown rows."""
         row = self._row(index)
         return len(row.node.children) - row.count if row is not None else 0
 
@@ -204,7 +206,10 @@ class NodeModel(QAbstractItemModel):
             self.dataChanged.emit(index, index)
 
     def touch_all(self) -> None:
-        """Make the views repaint all rows, by one signal for each level that was queried so far."""
+        """Make the views repaint all rows.
+
+        One signal is emitted for the children of each row, as far as a view has queried them.
+        """
         for level in [self._root, *self._rows.values()]:
             if level.children:
                 self._tell(level.children, 0, len(level.children) - 1)
@@ -252,7 +257,7 @@ class NodeModel(QAbstractItemModel):
         self.endInsertRows()
 
     def _update_children(self, level: _ModelRow, node: RowNode) -> None:
-        """Replace the children of `level` by those of `node`, with the necessary signals.
+        """Replace the children of the row `level` by those of `node`, with the signals that Qt needs.
 
         The caller then sets `level.node` to `node`.
         """
@@ -282,7 +287,7 @@ class NodeModel(QAbstractItemModel):
             self._tell(level.children, first, last)
 
     def _update_count(self, level: _ModelRow, node: RowNode, target: int) -> None:
-        """Set the number of shown children of `level`, whose children were never queried, to `target`.
+        """Set the number of shown children of the row `level` to `target`; its children were never queried.
 
         `node`: the new node of the row. There are no row objects yet, so only the number is signalled.
         """

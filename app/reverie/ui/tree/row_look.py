@@ -38,7 +38,7 @@ class RowLook(NamedTuple):
     use: str = ""
     """The use count, right-aligned; empty for none."""
     has_use: bool = False
-    """True to reserve the space of `use`, so that the marks of all rows line up."""
+    """True to reserve the space of a use count, so that the marks of all rows line up."""
     bold: bool = False
     italic: bool = False
     quiet: bool = False
@@ -47,14 +47,18 @@ class RowLook(NamedTuple):
     pin_unknown: bool = False
     """True if the running agent has not yet read that the memory was pinned or unpinned."""
     badge: str = ""
-    """The unseen change by another program: N (new), M (modified) or D (deleted); empty for none."""
+    """The change by another program that the user has not seen; empty for none.
+
+    N: new. M: modified. D: deleted.
+    """
     loaded: LoadState | Literal[""] = ""
     """How much of the memory the agent loads, shown by a sign; empty for no sign."""
     warning: bool = False
-    """True to show the sign for a finding that needs attention."""
+    """True to show a sign because the agent does not see the memory, or because of a problem."""
     modified: bool = False
     """True to show that the file has unsaved text."""
     flag: bool = False
+    """True to show the sign of `warning` for a finding that needs attention."""
     lock: str = ""
     """The name of the icon of a row that cannot be edited; empty for none."""
     cut_end: bool = False

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 
 class RowNode(NamedTuple):
-    """One row of a tree, with the rows below it. Compare nodes with `is`, never with `==`.
+    """One row of a tree, with the rows below it.
 
-    `data` is a frozen value, whose type depends on the model that shows the node.
+    `key`: a name that no other row below the same parent has. `data`: a frozen value, whose type depends on
+    the model that shows the node. Compare nodes with `is`, never with `==`: an unchanged node is the same
+    object in the next tree.
     """
 
     key: str

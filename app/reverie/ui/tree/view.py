@@ -326,7 +326,7 @@ class MemoryTreeView(QTreeView):
 
     @Slot()
     def _reveal_near_end(self) -> None:
-        """Show more rows of each level whose last shown row is on screen or near it."""
+        """Show more children of each row whose last shown child is on screen or near it."""
         wide: list[QModelIndex] = []
         for index in self._visible():
             parent = index.parent()
@@ -365,8 +365,8 @@ class MemoryTreeView(QTreeView):
     def keyboardSearch(self, search: str) -> None:
         """Select the row whose name begins with the typed letters.
 
-        Qt searches only the shown rows, so this also searches those that are hidden by the limit of the
-        current level.
+        Qt searches only the shown rows, so this also searches the memories beside the current row that are
+        hidden by the limit of shown rows.
         """
         now = time.monotonic()
         self._typed = search if now - self._typed_at > _TYPE_AHEAD_S else self._typed + search

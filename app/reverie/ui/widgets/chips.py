@@ -62,7 +62,7 @@ class FilterChips(QWidget):
         return next(key for key, chip in self.chips.items() if chip.isChecked())
 
     def say(self, counts: Mapping[str, int | None]) -> None:
-        """Show the count of each filter; a count of None hides the filter."""
+        """Show the count of each filter, 0 if it is missing; a count of None hides the filter."""
         for key, chip in self.chips.items():
             count, name = counts.get(key, 0), self._names[key]
             chip.setVisible(count is not None)

@@ -79,10 +79,11 @@ def column(
     margin: Margins | None = MARGIN,
     gap: int | None = GAP,
 ) -> QVBoxLayout:
-    """Arrange `parts` from top to bottom in `holder`; return the layout.
+    """Arrange `parts` (widgets or layouts) from top to bottom in `holder`; return the layout.
 
     If `holder` is None, the layout belongs to no widget yet and can be added to another layout. `grows` is
-    the part that gets the remaining space. `margin` and `gap` are in pixels; None: the value of the style.
+    the part that gets the remaining space. `margin`, outside the parts, and `gap`, between them, are in
+    pixels; None: the value of the style.
     """
     return _filled(QVBoxLayout(), holder, parts, grows, margin, gap)
 
@@ -94,7 +95,10 @@ def row_of(
     margin: Margins | None = 0,
     gap: int | None = GAP,
 ) -> QHBoxLayout:
-    """Arrange `parts` from left to right; return the layout. For the arguments see `column`."""
+    """Arrange `parts` (widgets or layouts) from left to right; return the layout.
+
+    For the arguments see `column`.
+    """
     return _filled(QHBoxLayout(), holder, parts, grows, margin, gap)
 
 
@@ -126,7 +130,7 @@ def _filled(
 def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:
     """Return a widget in which `parts` are arranged from top to bottom, without margins.
 
-    `grows` is the part that gets the remaining space.
+    `grows` is the part that gets the remaining space. `gap`: the space between the parts in pixels.
     """
     made = QWidget()
     column(made, *parts, grows=grows, margin=0, gap=gap)
@@ -188,7 +192,7 @@ def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> 
 
 
 def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
-    """Set the widths of the first columns of a table.
+    """Set the widths of the first columns of a table, one for each item of `widths`.
 
     `widths` are in pixels for the default font; with a larger font the columns are wider.
     """

@@ -37,23 +37,28 @@ class TwoLines(Struct, frozen=True):
     """The texts and icons of a row of two lines. The texts must be safe to draw."""
 
     title: str
+    """The upper line."""
     below: str
+    """The lower line."""
     right: str = ""
-    """Text at the end of the upper line."""
+    """The text at the end of the upper line."""
     quiet: bool = False
-    """True to draw the texts in a less visible colour."""
+    """True to draw the title in a less visible colour."""
     sign: str = ""
-    """The name of an icon; a list with icons reserves their space on every row."""
+    """The name of the icon at the left; empty for none.
+
+    A list with icons reserves their space on every row.
+    """
     right_below: str = ""
-    """Text at the end of the lower line."""
+    """The text at the end of the lower line."""
     grave: bool = False
     """True to draw the icon in the colour of errors."""
     marks: tuple[str, ...] = ()
-    """Icons at the end of the upper line, from the right edge inwards."""
+    """The names of icons at the end of the upper line, from the right edge inwards."""
     cut: Cut = "middle"
-    """Where the title is elided if it does not fit."""
+    """Where the upper line is shortened if it does not fit."""
     cut_below: Cut = "middle"
-    """Where the lower line is elided if it does not fit."""
+    """Where the lower line is shortened if it does not fit."""
 
 
 def follow_pointer(view: QWidget) -> None:
@@ -172,7 +177,10 @@ def two_line_list(name: str) -> QListWidget:
 
 
 class LineModel(NodeModel):
-    """A model of values, one per row. A subclass defines how the row of a value looks."""
+    """A model of a list with one value per row.
+
+    A subclass defines how the row of a value looks.
+    """
 
     def look(self, value: Any) -> TwoLines:
         """Return the texts and icons of the row of `value`. To be overridden."""

@@ -95,7 +95,8 @@ class MessageBar(QWidget):
     def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
         """Show a sentence, with buttons given as (key, label, tool tip).
 
-        `tone` decides the icon and the colour.
+        `tone` decides the icon and the colour: `info`, `warn` (a warning), `bad` (an error) or `plain` (no
+        icon and no colour).
         """
         if self.layout() is None:
             self._make()
@@ -199,8 +200,8 @@ STAYS_MS = 8_000
 class Toast(MessageBar):
     """A message bar at the bottom of the widget `below`, over its content, which does not move.
 
-    A message of the tone `info` disappears after `STAYS_MS`, but not while the pointer is over the bar or one
-    of its buttons has the focus.
+    A message of the tone `info` disappears after `STAYS_MS` milliseconds, but not while the pointer is over
+    the bar or one of its buttons has the focus.
     """
 
     def __init__(self, icons: Icons, name: str, below: QWidget) -> None:
@@ -218,7 +219,10 @@ class Toast(MessageBar):
             self._until.stop()
 
     def leave(self) -> None:
-        """Hide the message, because another place is shown; a warning stays until the user closes it."""
+        """Hide a message that would soon disappear, because the window shows another place.
+
+        A warning stays until the user closes it.
+        """
         if self._until.isActive():
             self.clear()
 

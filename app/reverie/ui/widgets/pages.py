@@ -38,7 +38,7 @@ class TabPage(QWidget):
 
 
 class Heading(QWidget):
-    """A heading with a title, a dim line below it, and flat buttons at the right."""
+    """A heading with a title, a dim line of text below it, and flat buttons at the right."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -108,10 +108,11 @@ class EmptyPage(QWidget):
 
 
 class PartTab(TabPage):
-    """A tab with content in several parts: heading, bar to choose a part, its list, and the selected item.
+    """A tab whose content has several parts, one of which the user chooses in a bar.
 
-    A subclass calls `lay_out` once. It calls `turn_to` to show one of three pages: `blank` (at first),
-    `nothing` (the reason why there is no content) or `page` (the content).
+    It shows a heading, the bar, the list of items in the chosen part, and the selected item. A subclass calls
+    `lay_out` once. It calls `turn_to` to show one of three pages: `blank` (at first), `nothing` (the reason
+    why there is no content) or `page` (the content).
     """
 
     def __init__(self, icons: Icons, name: str, sign: str, parent: QWidget | None = None) -> None:

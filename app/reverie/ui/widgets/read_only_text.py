@@ -58,7 +58,7 @@ class ReadOnlyText(FormattedTextBox):
         return theme_of(self.palette())
 
     def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
-        """Advance `steps` until it ends, then call `done`; each step must add one line by `line`.
+        """Advance `steps` until it ends, then call `done`; each step must add one line by calling `line`.
 
         The first `AT_ONCE` lines are added now, the others between events, so that the window does not block.
         The caret stays at the beginning of the text.

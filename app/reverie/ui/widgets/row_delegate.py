@@ -113,9 +113,10 @@ class RowDelegate(QStyledItemDelegate):
         colours: _Colours,
         ratio: float,
     ) -> int:
-        """Draw the use count, pin, warning and badge at the right edge of a row.
+        """Draw the use count and the marks of a row at its right edge.
 
-        Returns the x coordinate, in pixels, at which the name must end.
+        The marks are the signs for the load state, a pin, a warning and a lock, and the badge. Returns the x
+        coordinate, in pixels, at which the name must end.
         """
         right = area.right()
         side = icon_size(option.font)

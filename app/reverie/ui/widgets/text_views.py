@@ -40,7 +40,7 @@ MOST_ROWS = 4_000
 
 
 def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
-    """Return words for the kinds of invisible differences between two lines; "" if there are none."""
+    """Return a sentence that names the kinds of invisible differences between lines; "" if there are none."""
     if not kinds:
         return ""
     words: dict[InvisibleKind, str] = {
@@ -55,7 +55,10 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
 
 
 def fitting_rows(text: str) -> tuple[list[str], bool]:
-    """Return the first rows of a text, escaped, and True if the text has more than a view can show."""
+    """Return as many rows of `text` as a view can show, and True if the text has more.
+
+    A row is a line of the text; hidden characters in it are escaped, and a very long row is shortened.
+    """
     rows = rows_of(text[:LIMIT], MOST_ROWS + 1)
     fitting = visible_lines(
         "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])
@@ -138,7 +141,7 @@ _MARKED_LINES = 500
 class LoadedText(PlainTextBox):
     """A read-only view of a text, in which some lines are marked.
 
-    Qt may show a line of the text in several rows; all of them are marked.
+    A line that contains a CR is shown as several rows; all of them are marked.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -193,7 +196,10 @@ class LoadedText(PlainTextBox):
 
 
 def _first_rows(text: str) -> list[int]:
-    """Return, for each line of `text`, the index of its first row, and at the end the number of all rows."""
+    """Return, for each line of `text`, the index of its first row, and at the end the number of all rows.
+
+    A line ends at LF, a row also at CR.
+    """
     found = [0]
     for line in text.split("\n", MOST_ROWS)[:MOST_ROWS]:
         if found[-1] >= MOST_ROWS:

@@ -22,12 +22,7 @@ from reverie.values import Struct
 
 
 class ActionState(Struct, frozen=True):
-    """The facts about the window from which rules decide whether an action is possible.
-
-    Each fact is False if it does not hold. The selected row: `file`, `folder`, `companion`, `pinned`. The
-    open file: `open_file`, `writable`, `modified` (it has unsaved text), `conflicts` (the user must decide
-    about them); `any_modified`: some open file has unsaved text.
-    """
+    """The facts about the window from which rules decide whether an action is possible."""
 
     home: bool = False
     """True if a home is shown."""
@@ -36,20 +31,29 @@ class ActionState(Struct, frozen=True):
     context: bool = False
     """True if the memories of a workspace, project or home are shown."""
     file: bool = False
+    """True if the selected row is a memory."""
     folder: bool = False
+    """True if the selected row is a folder."""
     companion: bool = False
+    """True if the selected row is a companion (a file that the agent loads beside its memories)."""
     on_disk: bool = False
     """True if the selected row is a file or folder on this machine."""
     pinned: bool = False
+    """True if the selected row is a pinned memory."""
     open_file: bool = False
+    """True if a file is open."""
     writable: bool = False
+    """True if the open file can be edited."""
     modified: bool = False
+    """True if the open file has unsaved text, or was deleted on disk."""
     any_modified: bool = False
+    """True if some open file has unsaved text."""
     conflicts: bool = False
+    """True if the user must decide about conflicts in the open file."""
     undo: bool = False
     """True if there is a change of memories that can be undone."""
     redo: bool = False
-    """True if there is an undone change that can be made again."""
+    """True if there is an undone change of memories that can be made again."""
     running: bool = False
     """True if a consolidation of this window is running."""
     can_consolidate: bool = False
@@ -75,12 +79,12 @@ Rule = Callable[[ActionState], bool]
 
 
 def always(_now: ActionState) -> bool:
-    """Return True: the rule of actions that are always possible."""
+    """Return True, as the rule of an action that is always possible."""
     return True
 
 
 class ActionSpec(Struct, frozen=True):
-    """One action of the window, such as Save, with its menu, text and keys."""
+    """One action of the window, such as Save, as a row of the registry."""
 
     id: str
     menu: str
@@ -90,34 +94,42 @@ class ActionSpec(Struct, frozen=True):
     slot: str
     """The dotted name of a method of the window."""
     keys: tuple[str, ...] = ()
-    """The names of its keys, portable between systems; the first is shown."""
+    """The shortcuts, portable between systems; the first is shown."""
     icon: str = ""
     tip: str = ""
+    """The tool tip; empty: the text in the menu."""
     rule: Rule = always
     """The rule that decides from the facts about the window whether the action is possible."""
     separator: bool = False
     """True if the menu has a separator above the action."""
     checkable: bool = False
+    """True if the action has a check mark."""
     where: Literal["window", "tree", "editor"] = "window"
-    """The part of the window in which the keys of the action work.
+    """The part of the window in which the shortcuts work.
 
-    Keys of the tree or the editor work only while that has the focus. So in the editor, Del and Ctrl+Z act on
-    the text, and Ctrl+F searches in the file instead of in the memories.
+    Those of the tree or the editor work only while that has the focus. So in the editor, Del and Ctrl+Z act
+    on the text, and Ctrl+F searches in the file instead of in the memories.
     """
     destructive: bool = False
     """True if the action removes something, so that the palette never suggests it."""
 
 
 class ActionRow(Struct, frozen=True):
-    """An action as the palette lists it: translated texts without mnemonics."""
+    """An action as the palette lists it."""
 
     id: str
     text: str
+    """The text of the action, translated, without `&` before the mnemonic."""
     menu: str
+    """The title of its menu, translated, without `&` before the mnemonic."""
     keys: str
+    """The shortcuts in one text."""
     icon: str
+    """The name of the icon."""
     rule: Rule
+    """The rule that decides from the facts about the window whether the action is possible."""
     destructive: bool = False
+    """True if the action removes something."""
 
 
 MENUS: tuple[tuple[str, str], ...] = (
@@ -370,7 +382,7 @@ _CONTEXTS = {
 
 
 class Actions(QObject):
-    """The actions of one window: for each row of the registry, a QAction that is connected to its slot."""
+    """The actions of one window: for each row of `ACTIONS`, a QAction that calls a method of the window."""
 
     def __init__(self, window: QObject, icons: Icons) -> None:
         super().__init__(window)
@@ -408,7 +420,7 @@ class Actions(QObject):
     def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
         """Add the actions with these ids to the end of `menu`.
 
-        A separator precedes an action if the registry says so, except at the top of the menu.
+        A separator precedes an action if its row in `ACTIONS` says so, except at the top of the menu.
         """
         separators = {spec.id: spec.separator for spec in ACTIONS}
         for id_ in ids:
@@ -423,7 +435,7 @@ class Actions(QObject):
         return menu
 
     def fill_menu_bar(self, bar: QMenuBar) -> None:
-        """Add the menus of the registry, with their actions, to the menu bar."""
+        """Add all menus, with their actions, to the menu bar."""
         for key, title in MENUS:
             menu = bar.addMenu(translated(title))
             menu.setToolTipsVisible(True)
@@ -449,9 +461,9 @@ class Actions(QObject):
         )  # fmt: skip
 
     def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-        """Return the content of the sheet of shortcuts, one pair for each menu.
+        """Return the content of the dialog of keyboard shortcuts, one pair for each menu.
 
-        It consists of the menu's title and the (text, keys) pairs of its actions that have keys.
+        A pair has the title of the menu, and the (text, keys) pairs of its actions that have keys.
         """
         sheet = []
         for key, title in MENUS:

@@ -23,12 +23,14 @@ from reverie.ui.window.picker import Picker
 
 
 class HomeCloser(QObject):
-    """The closing of a home of the window at the request of the user.
+    """The controller that closes a home of the window at the request of the user.
 
-    It refuses while a run is active, asks about unsaved text, and then shows another home.
+    It refuses while a run (a job that may change memories) is active, asks about unsaved text, and then shows
+    another home.
 
-    Signals: status_message(str): There is a message for the status bar. none_left(): The last home was
-    closed.
+    Signals:
+        status_message(str): There is a message for the status bar.
+        none_left(): The last home was closed.
     """
 
     status_message = Signal(str)
@@ -43,10 +45,10 @@ class HomeCloser(QObject):
         menu: QMenu,
         hosts: Callable[[str], bool],
     ) -> None:
-        """Connect the closer to the list of homes, `picker`.
+        """Connect the closer to `picker`, the list of homes.
 
-        `menu` is the context menu for the row of a home. `hosts` returns whether the background services of
-        the home with this id run for this window.
+        `tab`: the Memory tab. `unsaved` asks about unsaved text. `menu` is the context menu for the row of a
+        home. `hosts` returns True if the background services of the home with this id run for this window.
         """
         super().__init__(picker)
         self._homes, self._picker, self._tab = homes, picker, tab
@@ -60,7 +62,11 @@ class HomeCloser(QObject):
         return self._tab.session is not None or self._picker.place(self._picker.currentIndex()) is not None
 
     def close_selected(self) -> None:
-        """Close the home of the selected row in the list; if no row is selected, the home that is shown."""
+        """Close the home of the selected row in the list; if no row is selected, the home that is shown.
+
+        The user is asked first if there is unsaved text. While a run is active, nothing is closed, and a
+        message says so.
+        """
         place, shown = self._picker.place(self._picker.currentIndex()), self._tab.session
         if place is not None and place.trouble:
             self._homes.close_trouble(place)
@@ -87,7 +93,7 @@ class HomeCloser(QObject):
     def _runs_in(self, session: HomeSession) -> bool:
         tab = self._tab
         running = session.status.running if session.status is not None else None
-        # Runs started by the user are known exactly; those of the services show by their lease.
+        # Runs started by the user are known here; a run of the services is recognized by its lease.
         return (
             tab.dreams.jobs.runs_in(session.workbench)
             or tab.extraction.runs_in(session)
@@ -109,7 +115,11 @@ class HomeCloser(QObject):
         self.status_message.emit(text.format(home=session.info.label))
 
     def _show_another(self, closed: str) -> None:
-        """Show the home that follows `closed` in the list or, if that is the last one, the one before it."""
+        """Show the home that follows `closed` in the list or, if that is the last one, the one before it.
+
+        `closed`: the id of a home; "" to show the first home. If there is no home to show, `none_left` is
+        emitted.
+        """
         sessions = self._homes.sessions
         ids = [session.info.id for session in sessions]
         at = ids.index(closed) if closed in ids else -1
@@ -123,8 +133,9 @@ class HomeCloser(QObject):
     def show_again(self) -> None:
         """Select the row of the workspace or project that the window shows.
 
-        If the list no longer has this row, select the same workspace in the project to which it belongs now,
-        else the row of the home.
+        A workspace is found even if it belongs to another project now. If the list no longer has the row of
+        the workspace, select that of its project, else that of the home. If no place is shown, show the first
+        home.
         """
         session, picker = self._tab.session, self._picker
         if session is None or session.context is None:
@@ -159,9 +170,9 @@ class UnsavedChanges:
     def may_close(self, home: str = "", then: Callable[[], object] | None = None) -> bool:
         """Return True if `home` can be closed now; ask the user if there is unsaved text.
 
-        If `home` is "", the window is to be closed, with every home. If the user answers "Save", this returns
-        False, and `then` is called once everything is saved. If `then` is None, the window is closed at that
-        time.
+        `home`: the id of the home; "" if the window is to be closed, with every home. If the user answers
+        "Save", this returns False, and `then` is called once everything is saved. If `then` is None, the
+        window is closed at that time.
         """
         if not self._tab.telling.may_close(home):
             return False
@@ -181,7 +192,7 @@ class UnsavedChanges:
     def update(self) -> None:
         """Continue closing after "Save" once everything is saved; stop closing if saving failed.
 
-        Called whenever the state of the open files changes.
+        Call this whenever the state of the open files changes.
         """
         then = self._then
         if then is None:

@@ -25,8 +25,8 @@ class GarbageCollection(QObject):
     By default Python collects on the thread that happens to allocate memory. If a dialog that is part of a
     reference cycle is destroyed on another thread, the program can crash.
 
-    Young objects are collected regularly. All objects are collected only while the window is inactive,
-    because that takes a tenth of a second with ten thousand memories.
+    Young (recently created) objects are collected regularly. All objects are collected only while the window
+    is inactive, because that takes a tenth of a second with ten thousand memories.
     """
 
     _alive = 0
@@ -43,7 +43,10 @@ class GarbageCollection(QObject):
 
     @Slot()
     def collect(self) -> None:
-        """Collect young objects if there are many, or all objects if that is due."""
+        """Collect recently created objects if there are many, or all objects if the last time is long ago.
+
+        All objects are collected at most once in `AWAY_S` seconds, and only while the window is inactive.
+        """
         if time.monotonic() - self._all_at > AWAY_S and not self._window.isActiveWindow():
             gc.collect()
             self._all_at = time.monotonic()

@@ -78,8 +78,9 @@ class OpenHomes(QObject):
     ) -> None:
         """Create the list without opening a home.
 
-        `watching`: watch the files of open homes. `asking`: ask the user whether a home was moved.
-        `left_closed`: the places of homes that the user closed earlier.
+        `watching`: True to watch the files of open homes. `asking`: True to ask the user whether a home was
+        moved; if False, a moved home is opened as a new one. `left_closed`: the paths of homes that the user
+        closed earlier.
         """
         super().__init__(parent)
         self._lanes = lanes
@@ -106,7 +107,7 @@ class OpenHomes(QObject):
 
     @property
     def nodes(self) -> tuple[RowNode, ...]:
-        """The rows for the list of homes, in the order of their opening; homes not open come last."""
+        """The rows for the list: open homes in the order of opening, then homes that cannot be opened."""
         troubled = (
             troubled_node(str(place.root), str(place.error), silent=place.silent)
             for place in self._troubled.values()
@@ -124,7 +125,7 @@ class OpenHomes(QObject):
 
     @property
     def left_closed(self) -> frozenset[Path]:
-        """The places that the user closed; they are not opened again when they are found."""
+        """The paths of the homes that the user closed; they are not opened again when they are found."""
         return frozenset(self._left_closed)
 
     def session(self, home_id: str) -> HomeSession | None:
@@ -141,7 +142,7 @@ class OpenHomes(QObject):
         return frozenset(self._places.get(session.info.id, ()))
 
     def discover(self) -> None:
-        """Search for all agents' homes of this user, and open them; returns at once."""
+        """Search for all agents' homes of this user in a job, and open them; the call returns at once."""
 
         services = self._engine.client.services
 
@@ -153,7 +154,7 @@ class OpenHomes(QObject):
         )
 
     def open(self, path: Path) -> None:
-        """Open the home at `path`; `opened` is emitted then, even if the home was open already.
+        """Open the home at `path` in a job; `opened` is emitted then, even if the home was open already.
 
         If its disk does not answer within a few seconds, `failed` or `noticed` is emitted; the home is opened
         once the disk answers.
@@ -177,7 +178,7 @@ class OpenHomes(QObject):
 
     @Slot()
     def _ask_again(self) -> None:
-        """Open the waiting places whose disks answer now, and list those that have not answered in time."""
+        """Open the homes whose disks answer now, and list those whose disks have not answered in time."""
         for path, look in list(self._asking_places.items()):
             known = self._troubled.get(path)
             if look.answered.is_set():
@@ -192,9 +193,9 @@ class OpenHomes(QObject):
             self._asking_again.stop()
 
     def _say_troubled(self, place: TroubledPlace) -> None:
-        """List and report a place that cannot be opened now.
+        """List and report a home that cannot be opened now.
 
-        If the reason is that its disk does not answer, open the place once it does.
+        If the reason is that its disk does not answer, the home is opened once the disk does.
         """
         known = self._troubled.get(place.root)
         self._troubled[place.root] = place
@@ -209,7 +210,7 @@ class OpenHomes(QObject):
                 self.failed.emit(str(place.root), place.error)
 
     def open_machine(self, address: MachineAddress) -> None:
-        """Open the homes of another machine, or only the one that the address names.
+        """Open the homes of another machine, or only the one whose path is part of `address`.
 
         `opened` is emitted for each, even if it was open already.
         """
@@ -225,10 +226,11 @@ class OpenHomes(QObject):
         there.try_again()
 
     def try_again(self, place: Place) -> bool:
-        """Try to open the selected place again, which could not be opened before.
+        """Try again to open `place`, the selected row of a home that could not be opened.
 
-        Returns True if a place on this machine is being opened now. Returns False for a place on another
-        machine, which is also retried, and for one whose disk does not answer, which is opened once it does.
+        Returns True if a home on this machine is being opened now. Returns False for a home on another
+        machine, which is also retried, and for one whose disk does not answer, which is opened once the disk
+        does.
         """
         known = self._troubled.get(Path(place.reason)) if not place.machine else None
         if known is not None and not known.silent:
@@ -269,7 +271,7 @@ class OpenHomes(QObject):
         return bool(self._opening) or any(there.is_opening for there in self._machines.values())
 
     def open_demo(self, directory: Path) -> None:
-        """Open a copy of the demo home; it is made in `directory` unless it exists there."""
+        """Open the copy of the demo home in `directory`; if there is none, create it."""
         profile, engine = self._profile, self._engine.client
 
         async def work(_control: JobControl) -> HomeOpened:
@@ -313,7 +315,7 @@ class OpenHomes(QObject):
             self._discover_projects(found)
 
     def _wanted(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return the homes in `found` without those at places that the user closed."""
+        """Return `found` without the homes at paths that the user closed."""
         closed = self._left_closed
         return DiscoveredHomes(
             tuple(home for home in found.homes if home.root not in closed),
@@ -321,7 +323,7 @@ class OpenHomes(QObject):
         )
 
     def _discover_projects(self, homes: DiscoveredHomes) -> None:
-        """Search for stores in the projects of these homes, and open them.
+        """Search for directories with memories in the projects of these homes, and open them as homes.
 
         This is done after the homes were found, because it takes longer.
         """
@@ -354,9 +356,9 @@ class OpenHomes(QObject):
         self.opened.emit(session)
 
     def _was_moved(self, info: HomeInfo) -> bool:
-        """Ask whether this home is a known home that was moved; if so, open it with the history of that home.
+        """Ask the user whether this home is a known home that was moved; if so, open it with its history.
 
-        Returns True if the user agreed. Returns False without a question if there is no such home, if the
+        Returns True if the user agreed. Returns False without a question if no such home is known, if the
         user was asked about it before, or if the window must not ask.
         """
         if not self._asking or not info.adoptable or info.id in self._asked or info.id in self._sessions:
@@ -378,7 +380,10 @@ class OpenHomes(QObject):
 
     @Slot(str, object)
     def set_lost(self, home_id: str, stores: tuple[LostStore, ...]) -> None:
-        """Show the orphaned stores of a home, which a search has found."""
+        """List the orphaned stores of a home, which a search has found.
+
+        An orphaned store is a directory with memories that no project or workspace of the home uses.
+        """
         session = self._sessions.get(home_id)
         if session is not None and self._lost.get(home_id) != stores:
             self._lost[home_id] = stores
@@ -399,7 +404,10 @@ class OpenHomes(QObject):
         self.listed.emit()
 
     def close_trouble(self, place: Place) -> None:
-        """Remove from the list a place that cannot be opened, on any machine, and no longer retry it."""
+        """Remove a home that cannot be opened from the list, and no longer retry it.
+
+        `place`: its row. The home may be on another machine.
+        """
         if not place.machine:
             self.close_place(Path(place.reason))
         for there in self._machines.values():
@@ -407,9 +415,9 @@ class OpenHomes(QObject):
                 there.close_place(place.reason)
 
     def close_place(self, place: Path) -> None:
-        """Remove from the list a place on this machine that cannot be opened.
+        """Remove a home on this machine that cannot be opened from the list.
 
-        The window no longer waits for its disk.
+        `place`: its path. The window no longer waits for its disk.
         """
         if self._asking_places.pop(place, None) is not None and place not in self._troubled:
             self._opening -= 1

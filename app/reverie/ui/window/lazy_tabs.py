@@ -36,14 +36,16 @@ _CHANGES, _TRACES, _TRANSCRIPTS = range(1, 4)
 
 
 class LazyTabs(QObject):
-    """The tabs beside Memory and the pages in place of the editor, built on demand.
+    """The tabs Changes, Traces and Transcripts, and the pages shown in place of the editor, built on demand.
+
+    The pages are Context and Failures. The background services of the homes are also requested here.
 
     Signals:
-        built(): The factories are loaded, so the tabs can be shown.
+        built(): The code of the tabs is loaded, so the tabs can be shown.
         changed(): The set of enabled actions may have changed.
         open_wanted(str): Request to show the memory with this path in the editor.
         settings_wanted(str): Request to show this page of the settings.
-        worth_wanted(): Request to show the Worth a look page.
+        worth_wanted(): Request to show the page "Worth a look".
         status_message(str): There is a message for the status bar.
     """
 
@@ -85,7 +87,7 @@ class LazyTabs(QObject):
 
     @property
     def is_built(self) -> bool:
-        """True if the factories are loaded and the services built, so that any part can be used."""
+        """True if every tab and page can be used; each is built on first use."""
         return "services" in self._parts
 
     @property
@@ -102,7 +104,7 @@ class LazyTabs(QObject):
 
     @property
     def services(self) -> ServicesView:
-        """The view of the background services; use it only after `built`."""
+        """The view of the background services (status bar and Traces tab); use it only after `built`."""
         services: ServicesView = self._parts["services"]
         return services
 
@@ -114,7 +116,7 @@ class LazyTabs(QObject):
 
     @property
     def context(self) -> ContextTab:
-        """The Context page; use it only after `built`."""
+        """The Context page, with the text that the agent loads; use it only after `built`."""
         return self.context_control.tab
 
     @property
@@ -145,7 +147,7 @@ class LazyTabs(QObject):
         return self._parts.get("jobs")
 
     def load(self) -> None:
-        """Import the factories in a job, then build the services; later calls do nothing."""
+        """Import the code of the tabs in a job, then build the services; later calls do nothing."""
         if self._asked or self._closed:
             return
         self._asked = True
@@ -161,7 +163,7 @@ class LazyTabs(QObject):
         lane.submit("load the other tabs", work, done=self._build)
 
     def _build(self, factories: Mapping[str, Factory]) -> None:
-        """Store the imported factories, then build the services and the tab that is shown."""
+        """Store the imported functions that build the tabs; build the services and the tab that is shown."""
         if self._closed:
             return
         self._factories = factories
@@ -250,7 +252,7 @@ class LazyTabs(QObject):
             place.deleteLater()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Show this home in the built tabs; None if no home is open."""
+        """Show this home in the tabs that are built; None if no home is open."""
         self._session = session
         if self.agent_jobs is not None:
             self.agent_jobs.close()
@@ -271,9 +273,9 @@ class LazyTabs(QObject):
             self.services.host.remove(session.info.id)
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Show the runs of a place in the Traces tab; None if no home is open.
+        """Show the runs of the selected home, project or workspace in the Traces tab.
 
-        It is the workspace or project that is selected in the list of homes.
+        `followed`: the selection in the list of homes; None if no home is open.
         """
         self._followed = followed
         if "traces" in self._parts:
@@ -290,7 +292,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def settings_changed(self) -> None:
-        """Apply changed settings or keys to the background services."""
+        """Apply changed settings, or changed keys of model providers, to the background services."""
         if self.is_built:
             self.services.settings_changed()
 
@@ -300,7 +302,7 @@ class LazyTabs(QObject):
         return status is not None and status.state == "hosting"
 
     def focused(self) -> None:
-        """Request the background services again, because the window got the focus.
+        """Request the background services again; call this when the window gets the focus.
 
         Another process may have changed in the settings which services are enabled.
         """
@@ -344,7 +346,10 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_history(self) -> None:
-        """Show the history of the memory in the Changes tab: that of the selected row or of the open file."""
+        """Show in the Changes tab the history of the selected row, else of the open memory.
+
+        If there is neither, the history of the global memories is shown.
+        """
         path = self._context.memory.path_for_history()
         self._in_changes(lambda: self.changes.show_history(path))
 
@@ -365,7 +370,7 @@ class LazyTabs(QObject):
         self._in_changes(show)
 
     def _in_changes(self, show: Callable[[], None]) -> None:
-        """Show the Changes tab and call `show`, at once or as soon as the tab can be built."""
+        """Bring the Changes tab to the front and call `show`, at once or as soon as the tab can be built."""
         self.show_changes()
         if self.is_built:
             show()
@@ -384,7 +389,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_checks(self) -> None:
-        """Show the checks of the selected workspace in the Traces tab."""
+        """Show in the Traces tab the checks of the selected workspace, which tell why jobs did not run."""
         self._show_view("checks")
 
     def _show_view(self, view: View) -> None:

@@ -28,8 +28,8 @@ _THE_MACHINE = Path()
 class MachineHomes(QObject):
     """The homes of one other machine.
 
-    Homes that cannot be opened are listed with the reason. If the machine cannot be reached, it is tried
-    again regularly until that succeeds or the user closes its row.
+    A home that cannot be opened is listed in `troubled` with the reason. If the machine cannot be reached, it
+    is tried again regularly until that succeeds or the user closes its row.
 
     Signals:
         opened(EngineLink, HomeOpened): A home was opened.
@@ -90,9 +90,9 @@ class MachineHomes(QObject):
         )
 
     def try_again(self) -> None:
-        """Open the homes of the machine at once, because the user requested it.
+        """Open the homes of the machine at once, without the pause that follows a failed connection.
 
-        There is no pause after a failure then.
+        Call this when the user requests it.
         """
         if self.link.machine is not None:
             self.link.machine.hurry()

@@ -58,10 +58,10 @@ PICKER_WIDTH = 220
 class MainWindow(QMainWindow):
     """The main window.
 
-    It owns the lanes (queues of jobs, with their threads), the sessions of the open homes and the action
-    registry; the slots that the registry names are methods of the window or of its parts. `start` opens the
-    homes; it is called after the first paint. Closing has three steps: ask about unsaved text, stop the
-    watchers, stop the lanes (at most two seconds for each lane).
+    It owns the lanes (queues of jobs, with their threads), the sessions of the open homes and the actions,
+    whose slots are methods of the window or of its parts. `start` opens the homes; it is called after the
+    first paint. Closing has three steps: ask about unsaved text, stop the watchers, stop the lanes (at most
+    two seconds for each lane).
 
     Signals:
         chosen_by_hand(): The user chose the place to show, so the place of the last session is not restored.
@@ -243,7 +243,7 @@ class MainWindow(QMainWindow):
     def handle_request(self, request: OpenRequest) -> None:
         """Open or show the homes, workspace or project of a request, and raise the window.
 
-        Another instance of the program has sent the request, made from its command line, and ends.
+        The request comes from the command line of a second start of the program, which then ends.
         """
         if request.homes or request.hosts or request.demo:
             self._options = replace(self._options, workspace=request.workspace, project=request.project)
@@ -283,7 +283,8 @@ class MainWindow(QMainWindow):
     def _show_asked(self, workspace: str, project: str) -> None:
         """Select a workspace, or a project if `workspace` is empty, in the first open home that has it.
 
-        The shown home is searched first. If no home has it, the status bar says so.
+        `workspace`: an id. `project`: a path. The shown home is searched first. If no home has the place, the
+        status bar says so.
         """
         self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
@@ -329,11 +330,11 @@ class MainWindow(QMainWindow):
             self._offer_others(path)
 
     def _offer_others(self, path: str) -> None:
-        """Offer other homes on the start page, because the requested one could not be opened.
+        """Offer other homes on the start page, because a requested home could not be opened.
 
-        `path` is that of the requested home; empty if the requested homes are on another machine. It is still
-        shown as soon as it can be opened. If the command line named it, all homes of this user are searched
-        for the offer.
+        `path`: the path of that home; empty if it is on another machine. A requested home is still shown as
+        soon as it can be opened. If the command line named homes, all homes of this user are searched for, to
+        be offered.
         """
         options, is_first = self._options, not self._opening_failed
         self._gave_up = self._opening_failed = True
@@ -358,7 +359,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def _on_home_chosen(self, home: str) -> None:
-        """Show the home that the user has chosen on the start page."""
+        """Show the home that the user has chosen on the start page; `home` is its id."""
         session = self.homes.session(home)
         if session is not None:
             self._wanted.clear()
@@ -380,7 +381,7 @@ class MainWindow(QMainWindow):
             self._say_title(place)
 
     def _said_of(self, place: Place) -> tuple[str, str]:
-        """Return the heading for a place, and the line below it with facts about the place."""
+        """Return the heading for a place, and a line with facts about the place to show below the heading."""
         facts = (place.reason, place.below)
         return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
 
@@ -419,11 +420,11 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_place_wanted(self, hit: SearchHit) -> None:
-        """Select the workspace, project or home of a search result, where the result is then opened."""
+        """Select the workspace, project or home of a search result, so that the result can be opened."""
         self.picker.pick_hit(hit)
 
     def show_no_home(self) -> None:
-        """Show that no home is open; the next home that is opened is then shown."""
+        """Show that no home is open; the next home that opens is shown."""
         self._chosen = False
         self._take_session(None)
         self.lazy_tabs.follow_place(None)
@@ -602,7 +603,10 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def open_memory(self, path: str) -> None:
-        """Show the memory at `path`, in the context that is shown, in the editor."""
+        """Show the memory at `path`, in the context that is shown, in the editor.
+
+        If it no longer exists, the status bar says so.
+        """
         self.show_memory()
         self.activateWindow()
         if not self.tab.open_line(path):
@@ -620,7 +624,10 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_orphans(self) -> None:
-        """Show the orphaned stores of the shown home; if it has none, the status bar says so."""
+        """Show the orphaned stores of the shown home; if it has none, the status bar says so.
+
+        An orphaned store is a directory with memories that no project or workspace of the home uses.
+        """
         self.show_memory()
         if self._session is None:
             return
@@ -664,7 +671,7 @@ class MainWindow(QMainWindow):
         if self._closed:
             return
         self._closed = True
-        # Python may destroy parts of a window before the whole, and Qt would lay out a shown one meanwhile.
+        # Python may destroy the parts of a window before the window, and Qt would lay out a visible one.
         self.hide()
         self.homes.close()
         tab = self.tab

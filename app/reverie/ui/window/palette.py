@@ -59,17 +59,23 @@ Kind = Literal["command", "setting", "place", "memory"]
 
 
 class Entry(Struct, frozen=True):
-    """One line of the palette: a command, setting, place or memory that can be chosen."""
+    """One line of the palette: a command, setting, memory, or place (home, project or workspace)."""
 
     kind: Kind
     target: Any
-    """The id of an action or settings page, a setting's key, the keys of a picker row, or a memory path."""
+    """What the entry leads to.
+
+    The id of an action or settings page, a setting's key, the keys of a row in the list of homes, or a memory
+    path.
+    """
     text: str
     detail: str = ""
+    """The dim text after the name."""
     keys: str = ""
+    """The shortcut."""
     icon: str = ""
     why_not: str = ""
-    """The requirement of the action; empty if the action is possible."""
+    """What the action requires; empty if it is possible."""
     destructive: bool = False
     """True if the action removes something; the user has to select it explicitly."""
     words: str = ""
@@ -85,12 +91,12 @@ class Entry(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The text that is compared with the typed text; only the name if `literal_only`."""
+        """The text, in lower case, that is compared with the typed text; only the name if `literal_only`."""
         return (self.text if self.literal_only else f"{self.text} {self.detail} {self.words}").casefold()
 
 
 def why_not(rule: Rule, now: ActionState) -> str:
-    """Return a sentence with the requirement of an action; "" if its `rule` allows it in the state `now`."""
+    """Return a sentence about what an action requires; "" if its `rule` allows it in the state `now`."""
     if rule(now):
         return ""
     reasons = {
@@ -161,7 +167,7 @@ _WAITING, _GUESSED = 3, 4
 def _order(entry: Entry, score: float, first: Kind) -> tuple[int, float]:
     """Return the key by which entries are sorted: the group of the entry, then its score, best first.
 
-    `first` is the kind of entries that come first.
+    `first` is the kind of entries that are listed first: `command` in the palette, `place` in "Go to".
     """
     if score < INITIALS:
         return _GUESSED, -score
@@ -194,10 +200,10 @@ class PaletteModel(QAbstractListModel):
     def find(self, typed: str) -> None:
         """List the entries that match `typed`; if it is empty, all entries except memories.
 
-        The palette lists commands and settings first, Go to lists places and memories first. The other
-        entries follow, by score; then actions that are not possible now; then entries that match only by
-        tolerating typing errors. An action that is destructive or not possible is listed only if a word of
-        its name begins with `typed`.
+        The command palette lists commands first, then settings, then places and memories; "Go to" lists
+        places and memories first, then settings. Actions that are not possible now follow, and at the end
+        entries that match only if typing errors are tolerated. In each group, the best matches come first. An
+        action that is destructive or not possible is listed only if a word of its name begins with `typed`.
         """
         typed = typed.strip()
         found: list[tuple[tuple[int, float], Entry]] = []
@@ -282,7 +288,7 @@ class _Delegate(QStyledItemDelegate):
 
 
 class Palette(QDialog):
-    """A dialog in which the user finds commands or names by typing.
+    """A dialog in which the user finds commands, settings, memories, homes and workspaces by typing.
 
     Escape, a click elsewhere or a choice closes it.
 
@@ -324,7 +330,7 @@ class Palette(QDialog):
         self._suggest()
 
     def open_over(self, window: QWidget) -> None:
-        """Show the palette at the top of `window`, as wide as fits, up to its largest width."""
+        """Show the palette at the top of `window`, as wide as the window allows, at most `_WIDTH` pixels."""
         width = min(_WIDTH, window.width() - 2 * GAP)
         row = self.list.sizeHintForRow(0) if self.model.rowCount() else 20
         height = min(_ROWS * row + 60, window.height() - 4 * GAP)
@@ -400,7 +406,7 @@ class Palette(QDialog):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange:
-            # A click elsewhere closes it, but not before it was ever active.
+            # A click elsewhere closes the palette, but only after the palette was active.
             if self.isActiveWindow():
                 self._left = True
             elif self._left:

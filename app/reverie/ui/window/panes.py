@@ -18,7 +18,10 @@ from reverie.ui.mnemonics import descendants
 
 
 def panes(window: QWidget) -> list[QWidget]:
-    """Return, for each visible pane, the widget that gets the focus; from left to right and top to bottom."""
+    """Return, for each visible pane, the widget that gets the focus; from left to right and top to bottom.
+
+    A pane is a list, tree or text that takes the focus, or a scroll area with controls in it.
+    """
     areas = [each for each in descendants(window) if isinstance(each, QAbstractScrollArea)]
     found = {stop for area in areas for stop in _stops(window, area)}
     return sorted(found, key=lambda stop: _place(window, stop))

@@ -48,15 +48,17 @@ class Place(Struct, frozen=True):
 
     kind: Kind
     home: str
+    """The id of the home."""
     title: str
     below: str = ""
+    """A second text, such as a name or time."""
     workspace_id: str = ""
     path: str = ""
-    """The path of a project or an orphaned store."""
+    """The path of a project, of a workspace's project, or of an orphaned store."""
     marks: tuple[str, ...] = ()
     """Words such as "archived"."""
     reason: str = ""
-    """The tool tip: the path, or why the row is special."""
+    """The text of the tool tip: the path, or why the row is special."""
     sign: str = ""
     """The name of the icon."""
     used_at: int = 0
@@ -78,8 +80,8 @@ def home_node(
     """Return the node for the row of a home and the rows below it, reusing unchanged nodes of `previous`.
 
     `key`: the id of the home. `label`, `root`: its name and its path. `contents`: its projects and
-    workspaces; None if it is not open. `lost`: its orphaned stores as a search has found them; None if there
-    was no search yet, then those that the home itself lists are shown.
+    workspaces; None if it is not open. `lost`: the orphaned stores that a search has found; None if there was
+    no search yet, and then the orphaned stores in `contents` are shown.
     """
     old = {child.key: child for child in previous.children} if previous is not None else {}
     children: list[RowNode] = []
@@ -252,9 +254,10 @@ class Picker(QTreeView):
             self.memories_dropped.emit()
 
     def _hold(self, event: QDropEvent) -> bool:
-        """Return True if the dragged data are memories, after accepting the event as one that moves nothing.
+        """Accept a drag event if memories are dragged, but move nothing; return True if they are.
 
-        Without accepting it, no drop event would follow, and no message could be shown.
+        The list takes no memories, but if the event were not accepted, no drop event would follow, and no
+        message could be shown.
         """
         is_memory = event.mimeData().hasFormat(PATHS_MIME)
         event.setDropAction(Qt.DropAction.IgnoreAction)
@@ -291,7 +294,7 @@ class Picker(QTreeView):
             self.place_gone.emit()
 
     def place(self, index: AnyIndex) -> Place | None:
-        """Return the home, project or workspace of a row; None for an invalid index."""
+        """Return the data of a row; None for an invalid index."""
         node = self.places.node(index)
         return node.data if node is not None else None
 
@@ -300,7 +303,7 @@ class Picker(QTreeView):
         return self.places.text_of(place)
 
     def followed(self, place: Place, home_name: str) -> Followed:
-        """Return what other views show for `place`: its workspace or project, or its home if it is neither.
+        """Return the place that other views follow: `place` if it is a project or workspace, else its home.
 
         `home_name` is the displayed name of the home.
         """
@@ -310,9 +313,9 @@ class Picker(QTreeView):
         return Followed(place.home, place.path, name, home_name, place.workspace_id or "")
 
     def pick(self, home: str, *, workspace_id: str = "") -> bool:
-        """Select a workspace of a home; return False if it is not listed.
+        """Select a workspace of a home, and return True; return False if it is not listed.
 
-        If `workspace_id` is "", select the first workspace that is not archived.
+        `home`: the id of the home. If `workspace_id` is "", select the first workspace that is not archived.
         """
         for index in self.places.walk():
             place = self.place(index)
@@ -347,15 +350,18 @@ class Picker(QTreeView):
         return self.pick_keys((home,))
 
     def pick_project(self, home: str, path: str) -> bool:
-        """Select the project at `path` in a home; return False if it is not listed."""
+        """Select the project at `path` in the home with the id `home`; return False if it is not listed."""
         return self.pick_keys((home, "p:" + path))
 
     def pick_orphans(self, home: str) -> bool:
-        """Select the group of orphaned stores of a home; return False if it has none."""
+        """Select the group of orphaned stores of the home with the id `home`; return False if it has none."""
         return self.pick_keys((home, "orphans"))
 
     def pick_keys(self, keys: tuple[str, ...]) -> bool:
-        """Select the row that these keys lead to from the root; return False if there is none."""
+        """Select the row that these keys lead to, and return True; return False if there is no such row.
+
+        `keys`: the keys of the nodes on the way, from the home down to the row.
+        """
         index = self.places.index_of(keys)
         if index.isValid():
             self._select(index)

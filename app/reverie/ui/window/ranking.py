@@ -31,9 +31,9 @@ INITIALS = 130.0
 def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
     """Return how well a line matches the typed text; higher is better, 0 means no match.
 
-    From best to worst, the line or a word of it starts with the typed text, contains it, or has it as
-    initials ("cn" for "Consolidate now"). With `fuzzy`, typing errors are tolerated as well, with the lowest
-    scores. `typed` and `line` must be casefolded.
+    From best to worst: the line starts with the typed text, a word of the line does, the line contains the
+    typed text, or it contains all typed words. With `fuzzy`, initials ("cn" for "Consolidate now") and, with
+    the lowest scores, typing errors match as well. `typed` and `line` must be casefolded.
     """
     if not typed:
         return 1.0
@@ -64,8 +64,9 @@ def _parts(line: str) -> list[str]:
 def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
     """Return (score, index) for every line that matches `typed`, best first.
 
-    Lines with equal scores keep their order. `lines` must be casefolded. Typing errors are tolerated only if
-    there are at most `MOST_FUZZY` lines.
+    Of lines with equal scores, shorter ones come first; if `typed` is empty, all lines match and keep their
+    order. `lines` must be casefolded. Initials and typing errors match only if there are at most `MOST_FUZZY`
+    lines.
     """
     wanted = " ".join(typed.casefold().split())
     fuzzy = len(lines) <= MOST_FUZZY

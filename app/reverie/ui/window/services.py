@@ -35,23 +35,25 @@ class HostLabel(Struct, frozen=True):
     """The texts of the label in the status bar about a home's background services."""
 
     text: str = ""
-    """The text of the label; empty if no service is switched on."""
+    """The text of the label; empty if there is nothing to show."""
     tip: str = ""
+    """The tool tip of the label."""
 
 
 class HostControl(QObject):
     """The requester of the background services of the open homes, which also receives their status.
 
     The engine runs (hosts) the services of a home while a window requests them and the settings enable them.
-    The request is sent only after the home is open and painted. Only the process that holds a lease can host
-    a home; if another one holds it, the engine takes over when that process ends.
+    The request is sent only after the home is open and painted. Only one process at a time can host a home;
+    if another one does, the engine takes over when that process ends.
 
     Each request makes the engine read the settings again. It is repeated when settings were saved, when a fix
     was applied, when the window gets the focus (because other processes save settings too), and when another
     engine has replaced this one.
 
-    Signals: changed(str): The state of the services of the home with this id changed. status_message(str):
-    There is an error for the status bar.
+    Signals:
+        changed(str): The state of the services of the home with this id changed.
+        status_message(str): There is an error for the status bar.
     """
 
     changed = Signal(str)
@@ -77,7 +79,7 @@ class HostControl(QObject):
     def remove(self, home_id: str) -> None:
         """Withdraw the request for the services of a closed home.
 
-        They continue if another window requests them.
+        The services continue if another window requests them.
         """
         session = self._homes.pop(home_id, None)
         if session is None:
@@ -118,7 +120,7 @@ class HostControl(QObject):
     def words(self, home_id: str) -> HostLabel:
         """Return the texts of the label in the status bar about the background services of a home.
 
-        They are empty if no service is switched on.
+        Both texts are empty if no service is switched on.
         """
         if home_id in self._paused:
             return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
@@ -138,7 +140,7 @@ class HostControl(QObject):
 
     @Slot(str)
     def _settle(self, home_id: str) -> None:
-        """Request the services of a home or, if the user has paused them, a pause."""
+        """Send the request for the services of a home or, if the user has paused them, for a pause."""
         if self._stopped:
             return
         session, paused = self._homes[home_id], home_id in self._paused
@@ -193,8 +195,9 @@ class ServicesView(QObject):
     `log` and `checks` are the controllers of these two views of the Traces tab. They exist only after
     `show_in`, because the tab is built later.
 
-    Signals: changed(): The set of enabled actions may have changed. status_message(str): There is a message
-    for the status bar.
+    Signals:
+        changed(): The set of enabled actions may have changed.
+        status_message(str): There is a message for the status bar.
     """
 
     changed = Signal()
@@ -244,7 +247,7 @@ class ServicesView(QObject):
 
     @Slot()
     def settings_changed(self) -> None:
-        """Make the engine read the changed settings or keys, and run the checks again."""
+        """Make the engine read the changed settings or provider keys, and run the checks again."""
         self.host.recheck()
         if self._is_in_traces:
             self.checks.recheck()

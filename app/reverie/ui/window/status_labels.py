@@ -38,7 +38,8 @@ class SlowDiskIndicator(QLabel):
     """A label in the status bar, shown while a job takes long or a disk does not answer.
 
     Jobs wait for the disk of a home, and an unreachable network share can block them for hours. If a job in
-    `lanes` takes long, `DiskCheck` checks the homes that `places` returns, in its own threads.
+    `lanes` (queues of jobs) takes more than `SLOW_S` seconds, `DiskCheck` checks the homes that `places`
+    returns, in its own threads.
 
     Signals:
         status_message(str): A disk stopped answering, or answers again.

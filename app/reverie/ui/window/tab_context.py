@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class TabContext(Struct, frozen=True):
-    """The parts of a window from which the factories build its tabs."""
+    """The parts of a window from which the factories build its tabs.
+
+    `lane`: the queue of jobs that read and write files. `history`: the queue of jobs that read the history.
+    `dreams`: the controller of consolidations. `homes`: the open homes. `memory`: the Memory tab.
+    """
 
     icons: Icons
     clock: Clock

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 class WindowDialogs(QObject):
     """The dialogs of the window itself; the user's choices in them are emitted as signals.
 
-    Signals: home_wanted(Path): The user chose a home to open. memory_wanted(str): The user chose a memory of
-    the shown context. place_wanted(keys): The user chose a row of the list of homes, by its keys.
-    settings_changed(): Settings or keys were saved. window_style_changed(WindowStyle): The style of the
-    window was changed.
+    Signals:
+        home_wanted(Path): The user chose a home to open.
+        memory_wanted(str): The user chose the memory at this path, in the shown context.
+        place_wanted(keys): The user chose a row of the list of homes, given by its keys.
+        settings_changed(): Settings or provider keys were saved.
+        window_style_changed(WindowStyle): The style of the window was changed.
     """
 
     home_wanted = Signal(object)
@@ -63,13 +65,13 @@ class WindowDialogs(QObject):
         self._shown = shown
 
     def use_actions(self, actions: Actions) -> None:
-        """Set the actions that the palette and the sheet of shortcuts list."""
+        """Set the actions that the palette and the dialog of keyboard shortcuts list."""
         self._actions = actions
 
     @cached_property
     def settings(self) -> SettingsControl:
         """The controller of the settings dialog, created on first use."""
-        # Late: pydantic comes along, which a window does without until somebody opens the settings.
+        # Late: this imports pydantic, which is needed only once the settings are opened.
         from reverie.ui.settings.control import SettingsControl
 
         control = SettingsControl(self._icons, self._window)
@@ -84,31 +86,34 @@ class WindowDialogs(QObject):
 
     @Slot()
     def open_home(self) -> None:
-        """Ask the user for the directory of a home, and emit `home_wanted`."""
+        """Ask the user for the directory of a home, and emit `home_wanted` unless the user cancels."""
         path = dialogs.ask_home(self._window)
         if path is not None:
             self.home_wanted.emit(path)
 
     @Slot()
     def open_settings(self) -> None:
-        """Show the settings at their first page, with those of the shown home."""
+        """Show the settings dialog at its first page, including the settings of the shown home."""
         self.show_setting("")
 
     def show_setting(self, setting: str) -> None:
-        """Show the settings at a page, by its id, or at a setting, by its key; "" for the first page."""
+        """Show the settings dialog at a page or setting.
+
+        `setting`: the id of the page or the key of the setting; "" for the first page.
+        """
         session = self._shown()
         here = session if session is not None and session.is_here else None
         self.settings.open_profile(self._profile, self._engine.client, here, setting)
 
     @Slot()
     def show_palette(self) -> None:
-        """Show the palette for commands, settings and names."""
+        """Show the palette of commands, settings, memories, homes and workspaces."""
         commands = action_entries(self._actions.rows(), self._actions.state)
         self._show_palette([*commands, *setting_entries(), *self._picker.entries()])
 
     @Slot()
     def show_goto(self) -> None:
-        """Show the palette for memories, workspaces, homes and settings (Go to)."""
+        """Show the palette of memories, projects, workspaces, homes and settings ("Go to")."""
         self._show_palette([*self._picker.entries(), *setting_entries()])
 
     def _show_palette(self, entries: Sequence[Entry]) -> None:
@@ -130,7 +135,7 @@ class WindowDialogs(QObject):
 
     @Slot()
     def show_shortcuts(self) -> None:
-        """Show the sheet of all shortcuts."""
+        """Show a dialog with all keyboard shortcuts."""
         dialogs.ShortcutSheet(self._actions.shortcuts(), self._window).exec()
 
     @Slot()
