@@ -69,13 +69,14 @@ class Unavailable(UserError):
 
 
 class Ambiguous(UserError):
-    """Raised if a request could mean several things, or does not say which of them it means.
+    """Raised if a name or the options of a command do not say which one of several things is meant.
 
-    `choices`: the names of these things; empty if unknown. The command line exits with code 2.
+    The command line exits with code 2.
     """
 
     reason = "ambiguous"
     choices: tuple[str, ...]
+    """The names of the things that may be meant; empty if unknown."""
 
     def __init__(self, title: str, *, choices: tuple[str, ...], next_step: str = "") -> None:
         cause = f"Choices: {', '.join(choices)}." if choices else ""

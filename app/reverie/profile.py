@@ -21,15 +21,18 @@ _APP = "reverie"
 class Profile(Struct, frozen=True):
     """The four directories with Reverie's own files for one user.
 
-    `config` has the settings, `data` permanent data, `cache` files that can be rebuilt, and `state` logs,
-    locks and the like. A home is the state directory of one agent; `home_id` in methods is the id of a home
-    in `registry`.
+    A home is the state directory of one agent; the argument `home_id` of a method is the id of a home in
+    `registry`.
     """
 
     config: Path
+    """The directory of the settings."""
     data: Path
+    """The directory of permanent data, such as histories and run records."""
     cache: Path
+    """The directory of files that can be made again."""
     state: Path
+    """The directory of logs, locks and the like."""
 
     @classmethod
     def under(cls, directory: Path) -> Profile:

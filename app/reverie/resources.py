@@ -33,7 +33,7 @@ def resources_directory() -> Path:
 
 
 def resource(name: str) -> Path:
-    """Return the path of the resource `name`, which is relative to the directory, such as `icons/pin.svg`.
+    """Return the path of the resource `name`: a path below the resources directory, such as `icons/pin.svg`.
 
     Raises `FileNotFoundError` for a name that does not exist and `ValueError` for a name that leads out of
     the directory; both mean a bug in Reverie.

@@ -30,9 +30,9 @@ class _Section(BaseModel):
 
 
 class _TomlTable(RootModel[dict[str, Any]]):
-    """Sections of one type in a TOML file, under names that people choose, such as `[providers.work]`.
+    """A table of the settings file whose sections have names that people choose, as in `[providers.work]`.
 
-    A subclass sets the type of the sections.
+    All its sections have one type, which the subclass sets.
     """
 
     model_config = ConfigDict(frozen=True, strict=True)
@@ -46,7 +46,7 @@ class WatchSettings(_Section):
     cap_ms: Annotated[int, Field(ge=50, le=60_000)] = 1000
     """The time after which changes are reported even if more follow, in milliseconds."""
     reconcile_minutes: Annotated[float, Field(ge=0, le=1440)] = 5
-    """Minutes between comparisons of everything with the disk; 0: never."""
+    """Minutes between scans of all watched folders for changes that the system did not report; 0: none."""
     polling: Literal["auto", "always", "never"] = "auto"
     """When folders are scanned instead of waiting for events of the system.
 
@@ -164,10 +164,10 @@ class NotesSettings(_Section):
     growth_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 5_000
     """The number of tokens by which the context must grow between two updates."""
     tool_calls: Annotated[int, Field(ge=1, le=1000)] = 3
-    """The number of tool calls after which notes are updated.
+    """The number of tool calls since the last update after which notes are updated while the model works.
 
-    This requires that the context has grown by `growth_tokens`; then the end of an answer triggers an update
-    as well.
+    When the model has ended its answer, no tool calls are needed. In both cases, the context must have grown
+    by `growth_tokens` first.
     """
     time_limit_s: Annotated[float, Field(ge=1, le=3600)] = 120
     """The time limit of an update, in seconds."""
@@ -239,7 +239,7 @@ _LARGEST = 4 << 20
 
 
 def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
-    """Return the settings in the file `path`, and a sentence for each part of the file that is ignored.
+    """Return the settings in the file `path`, and a message about each part of the file that is ignored.
 
     If there is no file, all settings have their defaults.
     """

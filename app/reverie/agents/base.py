@@ -71,15 +71,16 @@ if TYPE_CHECKING:
 class Home(ABC):
     """One agent's state directory, such as `~/.codex`, and the operations that every agent supports.
 
-    The attributes from `sidecars` to `orphans` are features that only some agents have: None if the agent
-    lacks the feature, otherwise an object that implements the named protocol (often the home itself). To
-    learn whether an agent has a feature, test the attribute; the results of its methods do not show it.
+    The attributes from `sidecars` to `orphans` are features that only some agents have. Each is None if the
+    agent lacks the feature; otherwise it is an object with the methods of the feature, often the home itself.
+    To learn whether an agent has a feature, test whether the attribute is None: an empty result of a method
+    only means that there is nothing to return now.
     """
 
     # Capabilities: protocols below. A home sets those that it has when it is made.
 
     sidecars: Sidecars | None = None
-    """The agent's files of pins, usage and coverage; None: Reverie stores these in its own directory."""
+    """The agent's files of pins, use counts and coverage; None: Reverie stores these in its own directory."""
     transcripts: Transcripts | None = None
     """Transcripts that can be opened."""
     sessions: Sessions | None = None
@@ -147,7 +148,7 @@ class Home(ABC):
 
     @abstractmethod
     def contents(self) -> HomeContents:
-        """Return the home's projects and workspaces, and sentences on data that could not be read.
+        """Return the home's projects and workspaces, with messages about data that could not be read.
 
         Reads the disk at each call.
         """
@@ -156,7 +157,7 @@ class Home(ABC):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Return the ids that turn a memory path into a file: for a workspace, a project, both or neither.
+        """Return the scope context of a workspace, of a project, of both or of neither.
 
         `workspace_id`: None for no workspace. `project_path`: the path of the project. If it is None, the
         result has the workspace's own project or, if `project_given` is True, no project. Raises
@@ -240,10 +241,10 @@ class Home(ABC):
         return root.usage_prefix + escape_key(rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """Return the file `rel` as Markdown if it has the agent's own format; None if it is shown as it is.
+        """Return a record or database of the agent as Markdown; None for a file to show as it is.
 
-        A rendered file is not `editable` (`FileRule.kind`). `data`: the content of the file, so that it is
-        not read again; a database is read nevertheless.
+        `rel`: the path of the file below `root`. `data`: the content of the file, so that it is not read
+        again; only a database is read from disk. The file rule of such a file is never `editable`.
         """
         return None
 
@@ -328,7 +329,10 @@ class TranscriptSource(Struct, frozen=True):
     """A special state in a few words, such as "session notes"; empty if there is none."""
     archived: bool = False
     under: str = ""
-    """The id of the session to which a sub-agent's transcript belongs; empty if unknown, and for others."""
+    """The id of the session to which a sub-agent's transcript belongs.
+
+    Empty if that is unknown, and for a transcript of another kind.
+    """
     project_name: str = ""
     """The name that a person gave the project; empty if there is none."""
 
@@ -344,8 +348,8 @@ only its name and description. `needed`: nothing until it is needed.
 class LoadedNext(Struct, frozen=True):
     """The files that a new session loads and an earlier one did not, and the reverse.
 
-    A file counts as loaded if any part of its text is loaded. Files are identified by memory path, or by path
-    on disk.
+    A file counts as loaded if any part of its text is loaded. A file is identified by its memory path or, if
+    it is outside of the memories, by its path on disk.
     """
 
     entered: tuple[str, ...] = ()
@@ -408,18 +412,20 @@ by a setting; `too-large`.
 class Companion(Struct, frozen=True):
     """A file that the agent loads beside its memories, such as CLAUDE.md; it may lie outside of the home.
 
-    It is shown and editable, and a consolidation never changes it.
+    A consolidation never changes it. A person may edit it, unless `read_only` or `unopened` says why not.
     """
 
     scope: Scope
     path: Path
     label: str
     exists: bool
+    """Whether the file exists; a missing file is listed so that a person can create it."""
     note: str = ""
     """A sentence about the file, for example when the agent loads it; may be empty."""
     read_only: str = ""
     """The reason why the file cannot be edited, as a sentence; empty if it can."""
     loading: Loading = "start"
+    """The condition under which the agent loads the file."""
     unopened: str = ""
     """The reason why Reverie lists the file but never opens it, as a sentence; empty if it opens the file."""
     about: str = ""
@@ -464,7 +470,7 @@ class Identity(Struct, frozen=True):
 
 
 class LostStore(Struct, frozen=True):
-    """A store (directory of memories) that no listed project or workspace uses, with all facts about it."""
+    """What is known about a store (directory of memories) that no listed project or workspace uses."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name", "other-checkout"]
     """The reason why nothing uses the store.
@@ -484,7 +490,7 @@ class LostStore(Struct, frozen=True):
     Such a store has no history and can only be read.
     """
     context: ScopeContext | None = None
-    """The context that reaches the store as `root`; None if `root` is."""
+    """The scope context in which `root` is a scope root; None for a store that has no `root`."""
     name: str = ""
     """The name of the store's project; empty if unknown."""
     flat: bool = False
@@ -492,12 +498,12 @@ class LostStore(Struct, frozen=True):
     owner: str = ""
     """The path of the listed project to which the store belongs; empty if unknown.
 
-    The name of the store, its place or a file of the home proves this.
+    It is only set if the name or the place of the store, or a file of the home, proves this.
     """
     former_path: str = ""
     """A former path of the store's project; empty if unknown."""
     former_source: str = ""
-    """The file of the home that names `former_path`; empty if that is unknown."""
+    """The file or directory of the home that names `former_path`; empty if that path is unknown."""
     checkouts: tuple[str, ...] = ()
     """All known paths of the project's repository, including `former_path`; may be empty."""
 
@@ -508,7 +514,7 @@ class Sidecars(Struct, frozen=True):
     usage: Path
     """The file with the pins and use counts of memories."""
     coverage: Path
-    """The file that records with which sessions each scope was consolidated."""
+    """The file that records when each workspace and project was last consolidated."""
 
 
 class WatchedPlace(Struct, frozen=True):
@@ -538,7 +544,7 @@ class HomeContents(Struct, frozen=True):
     orphans: tuple[Orphan, ...] = ()
     """The stores to which no listed project or workspace refers."""
     problems: tuple[str, ...] = ()
-    """Sentences on entries that were skipped and why; one bad entry never hides the others."""
+    """Messages about the entries that were skipped, with the reason; one bad entry never hides the others."""
 
     def workspaces(self) -> tuple[Workspace, ...]:
         """Return the workspaces of all projects."""
@@ -602,8 +608,8 @@ class Sessions(Protocol):
     def resolve_project(self, project_path: str) -> str:
         """Return the path of the listed project to which `project_path` belongs.
 
-        If no list of the agent names the project, its transcripts are read, which is slow; so call this
-        method only for a project that a person chose. The result is stored in Reverie's cache.
+        If no list of the agent names the project, the project's transcripts are read, which is slow; so call
+        this method only for a project that a person chose. The result is stored in Reverie's cache.
         """
 
 
@@ -747,7 +753,8 @@ class StoreRules(Protocol):
         """Return the path for a new note from a person to the agent, relative to its global memory directory.
 
         The note is created once and never changed. The name contains the time `at_ms` (UTC) and `title`.
-        `source`: the id of the object from which the note is made; it makes the name unique.
+        `source`: the id of the thread from which the note is made, to make the name unique; empty for a note
+        that a person wrote.
         """
 
 
@@ -762,10 +769,11 @@ class Extraction(Protocol):
         """Return every thread, including those of sub-agents."""
 
     def extracted_at(self) -> Mapping[str, int]:
-        """Return the threads from which the agent has extracted memories: thread id -> time (UTC ms).
+        """Return thread id -> time (UTC ms) for the threads from which the agent has extracted memories.
 
-        The time is that of the thread's last change when the agent extracted it. Includes threads in which
-        the agent found nothing to remember.
+        The time is not that of the extraction: it is the time of the last change in the text that the agent
+        extracted, so an older time than `Thread.updated_at` means that the thread has new text. Includes
+        threads in which the agent found nothing to remember.
         """
 
     def left_to_agent(self, now_ms: int) -> frozenset[str]:
@@ -809,9 +817,10 @@ class FailureStore(Protocol):
         """The directory of crash records."""
 
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
-        """Return the patterns that are in the store's database and in no file.
+        """Return the patterns (records of what works and what fails) that only the store's database has.
 
-        If the database cannot be read, a sentence is added to `problems`.
+        Those that a file has too are left out. If the database cannot be read, a message is added to
+        `problems`.
         """
 
 
@@ -819,7 +828,7 @@ class OrphanedStores(Protocol):
     """Access to the orphaned stores: directories of memories to which no project or workspace refers."""
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        """Return the stores that no listed project or workspace uses, with the facts about them.
+        """Return the stores that no listed project or workspace uses, and what is known about each.
 
         They include `contents().orphans` and the stores of listed projects whose directory is missing. Slower
         than `contents`: it also reads the agent's data files and checks the project paths.
@@ -829,7 +838,7 @@ class OrphanedStores(Protocol):
 def comparable(home: Home, text: str) -> ComparableText:
     """Return the parts of the memory `text` that a merge must preserve.
 
-    These are all of it if the agent has no rules for this. Pure.
+    This is the whole text if the agent has no rules for consolidations. Pure.
     """
     from reverie.agents.capabilities import ComparableText  # late: not needed before the first paint
 
@@ -840,8 +849,8 @@ def comparable(home: Home, text: str) -> ComparableText:
 def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
     """Raise `StoreError` if the agent would not accept the new content of the file `rel`.
 
-    `before` and `after`: the old and the new content; None if there is no file. An agent without such rules
-    accepts everything.
+    `before` and `after`: the old and the new content; None if there is no file. An agent without
+    `Home.store_rules` accepts everything.
     """
     if (rules := home.store_rules) is not None:
         rules.check_content(root, rel, before, after)
@@ -882,7 +891,7 @@ def no_workspace(agent: str) -> ScopeUnavailable:
 def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
     """Return the rule and the role of the file `rel` of `root`, for lists of memories (`listing.RulesOf`).
 
-    The rule is None if the file is editable without conditions.
+    The rule is None for a file that may be edited and about which there is no advice for a person.
     """
     rule = home.file_rule(root, rel)
     return None if rule is EDITABLE or rule == EDITABLE else rule, home.file_role(root, rel)
@@ -912,10 +921,11 @@ class TroubledPlace(Struct, frozen=True):
 
 
 class DiscoveredHomes(Struct, frozen=True):
-    """The homes that a search found, and the places that it could not read (`troubled`)."""
+    """The result of a search for homes."""
 
     homes: tuple[FoundHome, ...]
     troubled: tuple[TroubledPlace, ...] = ()
+    """The places that could not be read."""
 
 
 def not_answering(root: Path) -> UserError:

@@ -114,7 +114,7 @@ class WriteLock(Struct, frozen=True):
 
     file: Path
     agent: str
-    """The name of the agent, for a sentence."""
+    """The name of the agent, for messages."""
 
 
 class StatusLine(Struct, frozen=True):
@@ -189,9 +189,9 @@ class NotesPlace(Struct, frozen=True):
     transcript: Path
     """The transcript of the session."""
     template: Path
-    """A person's own template for the notes of all sessions."""
+    """The file with a person's own template for the notes of all sessions."""
     prompt: Path
-    """A person's own prompt for the notes of all sessions."""
+    """The file with a person's own prompt for the notes of all sessions."""
 
     @property
     def file(self) -> Path:

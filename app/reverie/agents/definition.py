@@ -43,7 +43,7 @@ _WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a 
 
 
 class AgentDefinition(Struct, frozen=True):
-    """One agent definition file: the values in its front matter, and `body`, the prompt below it.
+    """The content of one agent definition file: the values in its front matter, and the prompt.
 
     The fields are named after the keys of the file; for example, `tools_add` is `tools.add`. A key that the
     file does not set is None, empty or False.
@@ -51,6 +51,7 @@ class AgentDefinition(Struct, frozen=True):
 
     name: str
     body: str
+    """The prompt: the text of the file below the front matter."""
     description: str | None = None
     base: str | None = None
     disabled: bool = False

@@ -159,13 +159,11 @@ def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S
 
 
 class _Answer(Struct, frozen=True):
-    """The result of checking a place: a home, an error, or neither if there is no home.
-
-    `real`: the path of the home with links resolved.
-    """
+    """The result of checking a place: a home, an error, or neither if there is no home."""
 
     home: FoundHome | None = None
     real: Path = Path()
+    """The path of `home` with links resolved."""
     error: UserError | None = None
 
 

@@ -37,27 +37,26 @@ _ID_BYTES = 8
 
 
 class KnownHome(Struct, frozen=True):
-    """A home as last recorded. `root` is a real path; it may not exist any more.
-
-    `kind`: the name of the agent. `device` and `inode`: the numbers of the directory in the file system.
-    """
+    """A home as last recorded in the registry (`HomeRegistry`)."""
 
     id: str
     root: Path
+    """The path of the home with links resolved; it may not exist any more."""
     kind: str
+    """The name of the agent."""
     device: int
+    """The device number of the home's directory."""
     inode: int
+    """The inode number of the home's directory."""
 
 
 class HomeIdentity(Struct, frozen=True):
-    """The id of the home at `root`.
-
-    `adoptable`: known homes that this home may be after a move; see `HomeRegistry.adopt`.
-    """
+    """The id of the home at `root`."""
 
     id: str
     root: Path
     adoptable: tuple[KnownHome, ...] = ()
+    """Recorded homes, one of which this home may be if it was moved here; see `HomeRegistry.adopt`."""
 
 
 class _Place(Struct, frozen=True):

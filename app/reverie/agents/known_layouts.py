@@ -60,7 +60,7 @@ _Shape = Mapping[str, Any]
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
     """Return a tuple with one refusal to write into a store; empty if there is no `evidence`.
 
-    `store`: the store's key, or `WHOLE_HOME`. `evidence`: sentences about the parts of the layout that
+    `store`: the store's key, or `WHOLE_HOME`. `evidence`: a sentence about each part of the layout that
     Reverie does not know; the refusal contains all of them, and names the command that allows writing anyway.
     `has_workspaces`: whether the agent's homes have workspaces, so that this command needs a workspace id.
     """
@@ -147,9 +147,10 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 
 def codex_memories(home: Path) -> tuple[str, ...]:
-    """Return sentences about an unknown layout of a Codex home's memories as a whole; empty if it is known.
+    """Return evidence that a Codex home's memories have an unknown layout: one sentence per unknown part.
 
-    Checks the version numbers in the names of its files, and the version in its settings.
+    Empty if the layout is known. Checks the version numbers in the names of the home's files, and the version
+    in the settings.
     """
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
@@ -169,7 +170,7 @@ def codex_memories(home: Path) -> tuple[str, ...]:
 
 
 def codex_root(directory: Path) -> tuple[str, ...]:
-    """Return sentences about an unknown layout of `directory`, one memory root of Codex.
+    """Return evidence that one memory root of Codex has an unknown layout: one sentence per unknown part.
 
     Empty if the layout is known. Checks the version in the first line of the summary, and the version of
     Codex's copy for comparison (its baseline).
@@ -187,10 +188,11 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 
 
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
-    """Return sentences about an unknown layout of Codex's databases of memory jobs; empty if it is known.
+    """Return evidence that Codex's memory databases have an unknown layout: one sentence per unknown part.
 
-    `cache`: the directory for copies of databases; None: the databases are not checked. `elsewhere`: a
-    further directory that may contain the databases, named by the agent's environment; None if it names none.
+    Empty if the layout is known. `cache`: the directory for copies of databases; None: the databases are not
+    checked. `elsewhere`: a further directory that may contain the databases, named by the agent's
+    environment; None if it names none.
     """
     from reverie.agents.codex.databases import database_places
     from reverie.files.sqlite import Database
@@ -224,7 +226,7 @@ _FRONT_VERSION = re.compile(r"^(?:memory|format|schema)_version:[ \t]*(\S.*?)[ \
 
 
 def claude_root(directory: Path) -> tuple[str, ...]:
-    """Return sentences about an unknown layout of one memory directory of Claude Code.
+    """Return evidence that Claude Code's memory `directory` has an unknown layout: one sentence per part.
 
     Empty if the layout is known.
     """
@@ -268,9 +270,9 @@ _LOKI_SCHEMA = "1"
 
 
 def loki_root(memory: Path) -> tuple[str, ...]:
-    """Return sentences about an unknown layout of the files below `memory`, a memory root of loki-mode.
+    """Return evidence that a memory root of loki-mode has an unknown layout: one sentence per unknown part.
 
-    Empty if the layout is known.
+    Empty if the layout is known. Only files below the root are checked; `loki_database` checks the database.
     """
     found: list[str] = []
     for name, types in _LOKI_FILES.items():
@@ -288,7 +290,7 @@ def loki_root(memory: Path) -> tuple[str, ...]:
 
 
 def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
-    """Return sentences about an unknown layout of the database in `memory`, a memory root of loki-mode.
+    """Return a sentence, as evidence, if the database in a memory root of loki-mode has an unknown layout.
 
     Empty if the layout is known. `cache`: the directory for copies of databases; None: the database is not
     read.
@@ -321,8 +323,8 @@ def _newest_records(memory: Path) -> Iterator[Path]:
 def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
     """Yield a sentence for each file in `directory` that indicates another layout, and for each database.
 
-    `prefix`: the path of the directory for the sentences, with a `/` at the end. `known`: the layout that
-    Reverie knows, in words.
+    `prefix`: the path of the directory as the sentences name it, with a `/` at the end. `known`: the layout
+    that Reverie knows, in words.
     """
     names = [entry.name for entry in islice(entries_in(directory), 5000)]
     for name in sorted(names):

@@ -82,20 +82,22 @@ class Cut(Struct, frozen=True):
 
 
 class IndexLink(Struct, frozen=True):
-    """A link to a memory, in line `line` (from 1) of an index or a memory.
-
-    `start` and `end`: the position of its target in the text (characters). `target`: the decoded path or
-    slug. `rel`: the file that a Markdown link leads to, None for `[[slug]]`. `title`: the text of a Markdown
-    link. `angled`: whether the target is written between `<` and `>`.
-    """
+    """A link to a memory, in an index or in another memory."""
 
     line: int
+    """The line of the link in the text, from 1."""
     start: int
+    """The position of the first character of the link's target in the text."""
     end: int
+    """The position after the last character of the link's target."""
     target: str
+    """The decoded path or slug."""
     rel: str | None
+    """The path of the file to which a Markdown link leads; None for `[[slug]]`."""
     title: str = ""
+    """The text of a Markdown link."""
     angled: bool = False
+    """Whether the target is written between `<` and `>`."""
 
 
 class Topic(Struct, frozen=True):
@@ -129,15 +131,14 @@ class IndexFinding(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class IndexReport:
-    """The result of checking a memory index: its loaded part, its links and its problems.
-
-    `entries`: the links to files, in the order of the text. `findings`: the problems of the index and of the
-    memories that it lists.
-    """
+    """The result of checking a memory index."""
 
     cut: Cut
+    """The part of the index that the agent loads."""
     entries: tuple[IndexLink, ...]
+    """The links to files, in the order of the text."""
     findings: tuple[IndexFinding, ...]
+    """The problems of the index and of the memories that it lists."""
 
     @cached_property
     def fallen(self) -> tuple[IndexLink, ...]:
@@ -356,11 +357,13 @@ class IndexEditError(ValueError):
 
 
 class FileEdit(Struct, frozen=True):
-    """The change of one file; `before` is None for a new file, `after` for a deleted one."""
+    """The change of one file."""
 
     rel: str
     before: str | None
+    """The old text; None for a new file."""
     after: str | None
+    """The new text; None for a deleted file."""
 
 
 def with_line(text: str, rel: str, title: str, hook: str = "") -> str:

@@ -75,7 +75,7 @@ def as_shown(value: Any) -> str:
 def directory_names(directory: Path, problems: list[str]) -> list[str]:
     """Return the sorted names of the subdirectories of `directory`, including symlinked ones.
 
-    A missing directory has none; one that cannot be listed adds a sentence to `problems`.
+    A missing directory has none; one that cannot be listed adds a message to `problems`.
     """
     return _names(directory, problems, os.DirEntry.is_dir)
 
@@ -83,7 +83,7 @@ def directory_names(directory: Path, problems: list[str]) -> list[str]:
 def file_names(directory: Path, problems: list[str]) -> list[str]:
     """Return the sorted names of the regular files in `directory`, including symlinked ones.
 
-    A missing directory has none; one that cannot be listed adds a sentence to `problems`.
+    A missing directory has none; one that cannot be listed adds a message to `problems`.
     """
     return _names(directory, problems, os.DirEntry.is_file)
 

@@ -29,15 +29,13 @@ class Scope(StrEnum):
 
 
 class ScopeUnavailable(Unavailable):
-    """The error for a scope that a context does not have.
-
-    `gap`: the reason why the context has no project; None for any other reason. `permanent`: whether the
-    agent has no such scope in any context, so that nothing is ever consolidated there.
-    """
+    """The error for a scope that a context does not have."""
 
     scope: Scope
     gap: ProjectGap | None
+    """The reason why the context has no project; None if the scope is missing for another reason."""
     permanent: bool
+    """Whether the agent has no such scope in any context, so that nothing is ever consolidated there."""
 
     def __init__(
         self,
@@ -105,9 +103,10 @@ class ScopeContext(Struct, frozen=True):
     project_gap: ProjectGap | None = None
     """The reason why there is no project; None if there is one."""
     store: str = ""
-    """The key of a project store without an owner, which is the project scope of this context.
+    """The key (`ScopeRoot.key`) of the store to use as the project scope, in place of the project's own.
 
-    Empty for none. Such a context comes from `Home.lost_stores` only.
+    Set for a lost store (`OrphanedStores.lost_stores`), and for a store of an old version of Codex, which had
+    one for each working directory. Empty: the project's own store.
     """
     dreams_as: str | None = None
     """The project for which consolidations of this context are recorded; None: `project_path`.
@@ -193,18 +192,20 @@ def unescape_key(component: str) -> str:
 
 
 class FileRule(Struct, frozen=True):
-    """The rule that says whether a file of a memory root may be changed by a person or by Reverie.
-
-    `generated`: the agent recreates it, so an edit would be lost; `read-only`: it must not be changed, for
-    example because it is a record or a server keeps it. `sentence` explains this to a person; for an
-    `editable` file it is advice for a person who edits the file. `deletable`: whether a file that must not be
-    edited may be deleted as a whole, and restored; Reverie then holds the lock file that the agent uses
-    beside it.
-    """
+    """The rule that says whether a file of a memory root may be changed by a person or by Reverie."""
 
     kind: Literal["editable", "generated", "read-only"] = "editable"
+    """`generated`: the agent makes the file again, so an edit would be lost.
+
+    `read-only`: it must not be changed, for example because it is a record or a server keeps it.
+    """
     sentence: str = ""
+    """The reason for `kind`, for a person; for an `editable` file, advice for a person who edits it."""
     deletable: bool = False
+    """Whether a file that must not be edited may be deleted as a whole, and restored.
+
+    While Reverie does this, it holds the lock file that the agent uses beside the file.
+    """
 
 
 EDITABLE = FileRule()

@@ -191,10 +191,11 @@ def _compressed(
 
 
 def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield every record of a transcript in order, and count the lines in `reading`.
+    """Yield every record of a transcript in order.
 
-    Broken, too long and half-written lines are also counted. `end`: read only this number of bytes from the
-    start of the file; None: all. Raises `FileNotFoundError`, `Unavailable`.
+    `reading`: the counts to which the lines are added, also broken, too long and half-written ones. `end`:
+    read only this number of bytes from the start of the file; None: all. Raises `FileNotFoundError`,
+    `Unavailable`.
     """
 
     def too_long() -> None:

@@ -28,30 +28,28 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 class TranscriptStatistics(Struct, frozen=True):
-    """Counts of the lines of a transcript read so far, as an immutable copy of `ReadStatistics`.
-
-    `unknown`: the number of records of a kind that Reverie does not know. `broken`: the number of lines that
-    are damaged or too long. `half_written`: whether the last line is incomplete. `problems`: sentences about
-    parts that could not be read.
-    """
+    """Counts of the lines of a transcript read so far, as an immutable copy of `ReadStatistics`."""
 
     lines: int = 0
     unknown: int = 0
+    """The number of records of a kind that Reverie does not know."""
     broken: int = 0
+    """The number of lines that are damaged or too long."""
     half_written: bool = False
+    """Whether the last line is incomplete."""
     problems: tuple[str, ...] = ()
+    """Messages about parts that could not be read."""
 
 
 class Page(Struct, frozen=True):
-    """Consecutive messages in order.
-
-    `at_end`: whether they are the last ones at present. `facts`: counts of the lines of the transcript read
-    so far.
-    """
+    """Consecutive messages of a transcript."""
 
     messages: tuple[Message, ...]
+    """The messages, in order."""
     at_end: bool
+    """Whether the last message of the transcript, at present, is among them."""
     facts: TranscriptStatistics
+    """Counts of the lines of the transcript read so far."""
 
 
 class PagedTranscript:

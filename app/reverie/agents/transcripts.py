@@ -28,11 +28,12 @@ replaces a compacted past; `event`: anything else that happened (aborted, rolled
 
 
 class ToolUse(Struct, frozen=True):
-    """One tool call with its result. `output` None: the transcript has no result."""
+    """One tool call with its result."""
 
     name: str
     input: str
     output: str | None = None
+    """The result; None if the transcript has none."""
     is_error: bool = False
 
 
@@ -91,7 +92,7 @@ class ReadStatistics(Struct):
     half_written: bool = False
     """Whether the last line is incomplete, because the agent is still writing it."""
     problems: list[str] = field(default_factory=list)
-    """Sentences about parts that could not be read."""
+    """Messages about parts that could not be read."""
 
 
 _ESCAPE = re.compile(
@@ -121,8 +122,8 @@ class ReadableTranscript(Protocol):
     def messages(self, reading: ReadStatistics) -> Iterator[Message]:
         """Yield every message in order from the start of the file.
 
-        Counts the lines in `reading`. A half-written last line is not read. Memory use is bounded by the
-        longest line.
+        `reading`: the counts to which the lines are added while they are read. A half-written last line is
+        not read. Memory use is bounded by the longest line.
         """
 
 
@@ -131,36 +132,38 @@ TurnKind = Literal["message", "synthetic", "request", "boundary", "reset"]
 
 
 class Turn(Struct, frozen=True):
-    """One row of a transcript.
-
-    `kind` separates the messages of people and the model (`message`) from rows that the agent added:
-    `synthetic` rows, the `request` for a compaction, the `boundary` row with its summary and a context
-    `reset`. `sequence` is the agent's number of the row, which grows. `timestamp` is UTC ms; `finished` is
-    False for an answer that was cut off or ended with an error.
-    """
+    """One row of a transcript."""
 
     id: str
     role: Role
     text: str
     sequence: int
+    """The agent's number of the row, which grows from row to row."""
     timestamp: int | None = None
+    """The time of the row (UTC ms); None if unknown."""
     kind: TurnKind = "message"
+    """`message`: written by a person or the model. The agent adds the rows of all other kinds.
+
+    `request`: it asks for a compaction. `boundary`: it has the summary that a compaction made. `reset`: it
+    marks that the context was cleared. `synthetic`: any other row of the agent.
+    """
     finished: bool = True
+    """False for an answer that was cut off or ended with an error."""
 
 
 class Boundary(Struct, frozen=True):
-    """One compaction: the rows between `previous_sequence` and `sequence` became one summary.
-
-    Everything after `previous_sequence` (None: from the start) and before `sequence` was summarised by the
-    row `summary_message_id`. `request_message_id`: the row that asked for it, None for an automatic one.
-    `epoch`: the agent's number of the compaction in its session.
-    """
+    """One compaction: the rows between `previous_sequence` and `sequence` became one summary."""
 
     summary_message_id: str
+    """The id of the row with the summary."""
     sequence: int
+    """The sequence number of the row with the summary; earlier rows were summarised."""
     epoch: int
+    """The agent's number of the compaction in its session."""
     previous_sequence: int | None = None
+    """The sequence number after which the summarised rows begin; None: at the start of the transcript."""
     request_message_id: str | None = None
+    """The id of the row that asked for the compaction; None for an automatic one."""
     timestamp: int | None = None
 
 
@@ -182,51 +185,52 @@ TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compacti
 
 
 class TailToolUse(Struct, frozen=True):
-    """One tool call of a row.
-
-    `output` is None if there is no result (yet). `state`: the agent's word for the progress of the call; may
-    be empty.
-    """
+    """One tool call of a row."""
 
     call_id: str
     name: str
     input: Any = None
     output: Any = None
+    """The result; None if there is none (yet)."""
     state: str = ""
+    """The agent's word for the progress of the call; may be empty."""
 
 
 class TailEvent(Struct, frozen=True):
-    """One row that was appended to a transcript, as an event.
-
-    `kind`: `turn-end`: the assistant finished a turn; `aborted`, `error`: it did not; `begun`: it is still
-    writing (no event is returned for such a row); `message`: words of a person; `compaction`: earlier rows
-    were replaced by a summary; `reset`: the context was cleared; `other`: added by the agent. `model`: the
-    model that wrote the row. `error`: the message of an error; empty if there was none.
-    """
+    """One row that was appended to a transcript, as an event."""
 
     kind: TailKind
+    """`turn-end`: the assistant finished a turn. `aborted`, `error`: a turn ended before it was finished.
+
+    `begun`: the assistant is still writing; readers hold such an event back. `message`: a person wrote the
+    row. `compaction`: a summary replaced earlier rows. `reset`: the context was cleared. `other`: the agent
+    added the row.
+    """
     turn: Turn
     tools: tuple[TailToolUse, ...] = ()
     model: str | None = None
+    """The model that wrote the row; None if no model is named."""
     error: str = ""
+    """The message of an error; empty if there was none."""
 
 
 class TailPosition(Struct, frozen=True):
-    """The position up to which a transcript was read, so that reading can continue there later.
-
-    `offset`: the number of bytes that were read of the file with the inode number `inode`. `edge`: the last
-    of these bytes (hex), which show whether the content of the file was replaced. `sequence`, `timestamp`:
-    the sequence number and time (UTC ms) of the newest row for which an event was returned; `recent`: the ids
-    of the last such rows. `begun`: the ids of answers that have begun and not ended.
-    """
+    """The position up to which a transcript was read, so that reading can continue there later."""
 
     offset: int = 0
+    """The number of bytes of the file that were read."""
     inode: int = 0
+    """The inode number of the file."""
     edge: str = ""
+    """The last of the bytes that were read (hex); they show whether the content of the file was replaced."""
     sequence: int = -1
+    """The sequence number of the newest row for which an event was returned; -1: there is no such row."""
     timestamp: int = 0
+    """The latest time of a row for which an event was returned (UTC ms); 0: there is no such row."""
     recent: tuple[str, ...] = ()
+    """The ids of the last rows for which an event was returned."""
     begun: tuple[str, ...] = ()
+    """The ids of answers that have begun and not ended."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the position as JSON, for storing between two starts of Reverie."""
@@ -271,12 +275,13 @@ class Tail(Protocol):
 
 
 class MemoryCall(Struct, frozen=True):
-    """One successful call of a memory tool. `at_ms`: the time of the call (UTC)."""
+    """One successful call of a memory tool."""
 
     call_id: str
     tool: str
     input: Mapping[str, Any]
     at_ms: int
+    """The time of the call (UTC ms)."""
 
 
 def _texts(value: object) -> list[str] | None:

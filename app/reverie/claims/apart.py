@@ -96,7 +96,7 @@ class _SentNote(Struct, frozen=True):
     asks_times: bool
     """Whether the child can ask the parent when the lines of the note were written."""
     neighbours: int
-    """The index of the note's neighbours in `_CheckNotes.neighbours`."""
+    """The index in `_CheckNotes.neighbours` of the names of notes to which links in this note may lead."""
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):
@@ -347,7 +347,8 @@ class ProjectClaims:
         """Open the project or, if it is open already, update it to the present HEAD; return its state.
 
         `check` is called while waiting and may raise to stop. Raises `StoreError` for an unknown commit, and
-        `Unavailable` for a commit without a repository, or for a repository that does not answer.
+        `Unavailable` if a commit was chosen but there is no repository, or if the repository does not
+        respond.
         """
         with self._lock:
             return self._look(check)

@@ -56,7 +56,10 @@ class Claim(Struct, frozen=True):
     token: str
     """The text as written in the line, which a fix replaces."""
     value: str
-    """A path without decoration, a name or a port; for a command its tool and target: `npm build`."""
+    """What the claim names: a path, a name or a port; for a command its tool and target: `npm build`.
+
+    A path has no leading `./`, and no slash at its beginning or end.
+    """
     detail: str = ""
     """A version, a line number, `tree` (an entry of a directory tree) or `wiki` (a wiki link); else empty."""
     text: str = ""

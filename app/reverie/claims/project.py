@@ -68,8 +68,8 @@ class CheckedProject:
         """Open the project.
 
         `at` is a commit to use in place of HEAD and the files of the checkout; empty for none. `progress` is
-        called repeatedly while reading. Raises `StoreError` for an unknown commit, and `Unavailable` for a
-        commit without a repository.
+        called repeatedly while reading. Raises `StoreError` for an unknown commit, and `Unavailable` if a
+        commit is given but there is no repository.
         """
         self.project = project
         self.problem = ""

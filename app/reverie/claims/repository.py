@@ -57,7 +57,7 @@ _SUBMODULE, _LINK, _TREE, _KIND = 0o160000, 0o120000, 0o040000, 0o170000
 
 
 class HistoryCommit(Struct, frozen=True):
-    """A commit of the history, as far as it was read."""
+    """A commit in the part of the history that was read."""
 
     at: int
     """The position in the history: the newer the commit, the smaller.
@@ -864,9 +864,9 @@ class ProjectRepository:
     def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
         """Return the directory to which the files of `path` moved, and the commit that removed the last one.
 
-        The files are those at the commit `since`. The directory received more than half of the files that
-        moved, and at least a third of all; it is an empty string if there is none like that. The commit is
-        None if none of the files was deleted or moved.
+        The files are those at the commit `since`. The directory must have received more than half of the
+        files that moved, and at least a third of all; if there is none, the first value is empty. The commit
+        is None if none of the files was deleted or moved.
         """
         files = self.files_below(since, path)
         newest: int | None = None

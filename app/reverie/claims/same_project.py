@@ -93,7 +93,10 @@ def _name(identity: Identity) -> str:
 
 
 def _folder(identity: Identity) -> str:
-    """Return the path of the repository on this machine, as it is the remote address of a clone of it."""
+    """Return the path of the repository on this machine, without `.git` at its end.
+
+    A clone of the repository has this path as the address of its remote.
+    """
     return identity.common.removesuffix("/.git").removesuffix(".git")
 
 

@@ -186,9 +186,9 @@ def flush() -> None:
 
 
 def give_up_stdout() -> None:
-    """Redirect stdout to the null device.
+    """Redirect stdout to the null device, after writing to it has failed.
 
-    Otherwise Python would try to write the rest of the output when it exits.
+    Otherwise Python would try again to write the rest of the output when it exits.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)

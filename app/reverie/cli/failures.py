@@ -152,11 +152,11 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
 
 
 def _resolve(session: Invocation) -> int:
-    """Store the value of the option `--text` as the solution of an error, in the record of its episode.
+    """Store the text of `--text` as the solution of the error that `--episode` and `--error` name.
 
-    An episode is a file of the agent about one attempt, with the errors that occurred. It is written under
-    the store's lock, and the history keeps its old content. Returns the exit code. Raises `StoreError` if
-    there is no such episode or error.
+    An episode is a file of the agent about one attempt, with the errors that occurred. The file is written
+    under the store's lock, and the history keeps its old content. Returns the exit code. Raises `StoreError`
+    if there is no such episode or error.
     """
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts

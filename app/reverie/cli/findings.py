@@ -212,7 +212,7 @@ def _contexts(workbench: Workbench, project: Path | None) -> Iterator[ScopeConte
 
 
 def _print_findings(session: Invocation, reports: list[FindingReport]) -> list[MemoryFinding]:
-    """Print the findings of all reports, best first, at most `--limit`; return them."""
+    """Print the best findings of all reports, best first, at most `--limit`; return the printed ones."""
     by_id = {each.id: each for report in reports for each in report.findings}
     matters = matters_in(by_id.values())
     matters.sort(key=lambda matter: (-matter[0].score, matter[0].kind, matter[0].paths))

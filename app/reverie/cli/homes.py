@@ -168,8 +168,9 @@ def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
 def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
     """Connect to the running engine of this profile and environment; return its client, or None.
 
-    Never starts an engine. Returns None if no engine runs, if it has another version or does not respond
-    within two seconds, and if the command has its own clock (`--now`) or its own log.
+    Never starts an engine. Returns None if no engine runs, or if it has another version or does not respond
+    within two seconds. Returns None, too, if the command has its own clock (`--now`), or if the environment
+    requests a log on stderr (`REVERIE_DEBUG`, `REVERIE_LOG_LEVEL`).
     """
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None

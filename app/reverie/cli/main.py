@@ -67,7 +67,7 @@ class Invocation:
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:
-        """Register a home that the command may write to, so that `overwritten` includes its writes."""
+        """Register a home that the command may write to, so that `overwritten` checks the writes there."""
         self._opened.append(container)
 
     def overwritten(self) -> list[str]:

@@ -102,12 +102,12 @@ class MemoryLines:
         project: str | None,
         warn: Callable[[str], None],
     ) -> None:
-        """Set the home, and the context for lines that name none.
+        """Set the home, and the workspace and project for lines that name none.
 
-        `clock` must be the clock of `parts`; each line can set it. `workspace_id` and `project` name that
-        context. None: it has no workspace; its project is that of the workspace, if there is one. `warn` gets
-        a sentence if the changes could not be recorded in the history; this is noticed only after all results
-        were returned.
+        `clock` must be the clock of `parts`; each line can set it. `workspace_id`: None for no workspace.
+        `project`: its path; None for the project of the workspace, if it has one. `warn` gets a sentence if
+        the changes could not be recorded in the history; this is noticed only after all results were
+        returned.
         """
         self._parts = parts
         self._clock = clock
@@ -360,9 +360,9 @@ def status_lines(
     """Yield one line about the last consolidation of each scope, then the lines of the harvest and the agent.
 
     A harvest collects facts from a conversation that the agent compacted. `agent`: the lines of the agent's
-    own jobs. `without`: the scopes that this agent does not have, which are left out. A scope that was never
-    consolidated has the line "never", if it could have been. `now`: the present time in UTC ms, from which
-    ages are counted.
+    own jobs. `without`: the scopes that this agent does not have and that get no line. A scope that was never
+    consolidated has a line with "never"; the project scope of a context without a project, a line with
+    "unavailable". `now`: the present time in UTC ms, from which ages are counted.
     """
     agent = tuple(agent)
     never = "never by Reverie" if agent else "never"

@@ -94,10 +94,10 @@ def _store_row(row: ProjectRow, at: int) -> tuple[str, ...]:
 
 
 def _lines(row: ProjectRow) -> Iterator[str]:
-    """Yield the lines below the stores of a project: merges that are possible, and questions for the user.
+    """Yield the lines that are printed after the stores of a project: possible merges, then questions.
 
-    If an agent has several stores of the project, they can be merged. A question is whether another project
-    is the same one.
+    If a home has several stores of the project, they can be merged. A question asks whether this project and
+    another one are the same.
     """
     for agent, home in dict.fromkeys((each.agent, each.home) for each in row.stores):
         _first, *others = sorted(

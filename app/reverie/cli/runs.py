@@ -302,7 +302,7 @@ def show_changes(session: Invocation) -> int:
 
 
 def show_diff(session: Invocation) -> int:
-    """Print the changes that a run made, or would have made (a dry run); return the exit code."""
+    """Print the changes that a run made, or that a dry run would have made; return the exit code."""
     shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
     taken = shown.taken_back
     diffs = [
@@ -631,9 +631,10 @@ def watch(session: Invocation) -> int:
     If another process runs them already, the command prints which process that is and exits with 1.
 
     With `--json`, each change of the state is printed as one line: `{"state": ..., "home": ..., "sessions":
-    ..., "pid": ...}`. The state `hosting` is printed once every transcript has been read; from then on, new
-    turns count. `pid` is the process in which the services run, a child of the profile's engine. If that
-    process dies, the services are started again, and another line has the new `pid`.
+    ..., "pid": ...}`. The state `hosting` is printed when all transcripts have been read; each turn that ends
+    after that can start a run. `sessions` is the number of watched transcripts. `pid` is the process in which
+    the services run, a child of the profile's engine. If that process dies, the services are started again,
+    and another line has the new `pid`.
     """
     parts = the_home(session)
     hosted = HostStatus("stopped")

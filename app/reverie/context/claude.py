@@ -109,7 +109,7 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
 def _of_index(
     path: str, index_text: str, cut: Cut, facts: ContextFacts, *, there: bool
 ) -> Iterator[ContextEntry]:
-    """Yield the entry for the index file.
+    """Yield a single entry, that of the index file.
 
     `path`: the memory path of the index; `index_text`: its text; `cut`: the part of that text that is loaded;
     `there`: whether the file exists or has an unsaved text.

@@ -72,7 +72,7 @@ class Text(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContextFacts:
-    """All facts from which the context of an agent is assembled, the text that it loads at a session's start.
+    """All facts from which the context of an agent (the text that it loads at a session's start) is made.
 
     Fields for one kind of agent are empty for the others.
     """
@@ -85,7 +85,7 @@ class ContextFacts:
     companions: tuple[Companion, ...]
     """The files that the agent loads beside its memories."""
     texts: Mapping[str, Text]
-    """The texts of the files that are needed, by memory path or by path on disk."""
+    """The texts of the files that the context may contain, by memory path or by path on disk."""
     off: str = ""
     """The setting or variable because of which the agent loads no memories.
 

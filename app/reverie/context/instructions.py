@@ -34,7 +34,8 @@ def instructions_part(
 
     The result is a tuple with this part, or empty if no companion exists. `judge` returns, for a companion
     and its text, whether it is loaded, and the reason. `count` returns the number of tokens of a text.
-    `text_of` returns the text that the agent loads of a file's text. `between` is put between two texts.
+    `text_of` gets the text of a file and returns what the agent loads of it. `between` is put between the
+    texts of two files.
     """
     entries: list[ContextEntry] = []
     texts: list[str] = []

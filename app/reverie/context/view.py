@@ -89,35 +89,33 @@ Note = Literal[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One file or memory that an agent may load when a session starts, and whether it loads it.
-
-    `state`: `in`, `cut` (only a part is loaded) or `out`; `reason`: the cause of this state. `size`: the size
-    of the file in bytes; `bytes`, `tokens`: how much of it is loaded. `score`: the score by which mux chooses
-    the memories to load in full. `pin_unknown`: whether the running agent has not yet read that the pin was
-    changed. `scope`: None for a file that is no memory. `detail`, `line`: a text, and a line of the index,
-    that the sentence for `reason` needs.
-    """
+    """One file or memory that an agent may load when a session starts, and whether it loads it."""
 
     path: str
     """A memory path, or the name of a file."""
     state: State
+    """`in`, `cut` (only a part is loaded) or `out`."""
     reason: Reason
+    """The cause of this state."""
     size: int = 0
+    """The size of the file in bytes."""
     bytes: int = 0
     """The number of bytes that are loaded, out of `size`."""
     tokens: int = 0
+    """The number of tokens that are loaded."""
     score: float | None = None
-    """The score in the ranking of the hot set; None if nothing is scored."""
+    """The score by which mux chooses the memories to load in full; None if nothing is scored."""
     pinned: bool = False
     pin_unknown: bool = False
     """Whether the running agent has not yet read that the memory was pinned or unpinned."""
     scope: Scope | None = None
+    """None for a file that is no memory."""
     file: Path | None = None
     description: str = ""
     detail: str = ""
     """A text that `reason` needs for its sentence, such as a number; empty for most reasons."""
     line: int = 0
-    """The line in the part's file, counted from 1; 0 for none."""
+    """The line of the index or an instruction file that `reason` is about, counted from 1; 0 for none."""
     marks: tuple[LintFinding, ...] = ()
     text: str = dataclasses.field(default="", repr=False)
     """The loaded text of a file that is loaded separately; empty for any other entry."""
@@ -137,20 +135,17 @@ class Gauge(Struct, frozen=True):
 
 
 class ContextPart(Struct, frozen=True):
-    """One part of the text that an agent gets at the start of a session, such as its memory index.
-
-    `entries`: the files of the part, loaded or not; `gauges`: sizes, with limits; `text`: the loaded text;
-    `notes`: identifiers of remarks about the part, whose sentences may contain `detail`. `cut_line`: the line
-    at which the agent stops reading, None if it reads all; `marked`: the lines of `text` that a person should
-    look at. Lines are counted from 1.
-    """
+    """One part of the text that an agent gets at the start of a session, such as its memory index."""
 
     key: PartKey
     entries: tuple[ContextEntry, ...]
+    """The files of the part, loaded or not."""
     gauges: tuple[Gauge, ...]
+    """The sizes of the part, with their limits."""
     text: str
     """The loaded text; empty if nothing is loaded."""
     notes: tuple[Note, ...] = ()
+    """Identifiers of remarks about the part."""
     detail: str = ""
     """The text that a sentence of `notes` contains, such as a name; empty if none contains any."""
     cut_line: int | None = None

@@ -346,8 +346,8 @@ def free_bytes(path: Path) -> int | None:
 def holder(leases: Leases, name: str) -> LeaseHolder | None:
     """Return the process that holds the lease `name`; None if none does, or if leases cannot be read.
 
-    A lease is a row in a database of Reverie that names the process that runs a job. `lease_problem` returns
-    whether leases can be read.
+    A lease is a row in a database of Reverie that names the process that runs a job. If leases cannot be
+    read, `lease_problem` returns the reason.
     """
     try:
         return leases.holder(name)

@@ -62,12 +62,7 @@ class Refused(Struct, frozen=True, tag=True):
 
 
 class CallMessage(Struct, frozen=True, tag=True):
-    """A client's request to call one method of a home, or of the engine itself.
-
-    `home` and `home_id` are empty for a call to the engine itself. `arguments` are encoded, by name.
-    `environment` is for a call that starts a run: variables to set for its process, or to remove if the value
-    is None.
-    """
+    """A client's request to call one method of a home, or of the engine itself."""
 
     id: int
     """The number of the call, chosen by the client; every reply repeats it."""
@@ -113,8 +108,7 @@ class Done(Struct, frozen=True, tag=True):
 class Failed(Struct, frozen=True, tag=True):
     """The end of the call `id` without a result.
 
-    `error` is set for an error that a person can fix, `trace` (a Python traceback) for a bug in the engine,
-    and neither if the call was cancelled.
+    If the call was cancelled, neither `error` nor `trace` is set.
     """
 
     id: int
@@ -144,14 +138,13 @@ class HomeChanged(HomeEvent, frozen=True, tag=True):
 
 
 class Recorded(HomeEvent, frozen=True, tag=True):
-    """The event that changes on disk, reported earlier by `HomeChanged`, are now in the home's history.
-
-    `pins_kept`: the number of pins and use counts that the agent had overwritten and Reverie restored; only
-    those that were not reported before are counted.
-    """
+    """The event that changes on disk, reported earlier by `HomeChanged`, are now in the home's history."""
 
     pins_kept: int
-    """The number of pins and use counts that were restored and not reported before."""
+    """The number of pins and use counts that the agent had overwritten and Reverie restored.
+
+    Only those that were not reported before are counted.
+    """
 
 
 class Overwritten(HomeEvent, frozen=True, tag=True):
@@ -172,8 +165,7 @@ class Notice(HomeEvent, frozen=True, tag=True):
 class IndexChanged(HomeEvent, frozen=True, tag=True):
     """The event that an update of a home's search index has started, progressed or ended.
 
-    `files_read`: the number of files that the update has read so far. `is_ready`: True if the update has
-    ended, even if it failed. The engine sends this event to every client.
+    The engine sends this event to every client.
     """
 
     files_read: int

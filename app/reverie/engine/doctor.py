@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 
 class Examination(Struct, frozen=True):
-    """The results of every check of one context (a home, with the workspace or project in it).
-
-    `probe`: the steps of a test that sent a real request to the model; None if no test was made.
-    """
+    """The results of every check of one context (a home, with the workspace or project in it)."""
 
     findings: tuple[FindingView, ...]
     """In the order in which a run checks its conditions."""

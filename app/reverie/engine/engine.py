@@ -83,8 +83,8 @@ class HomeWatch:
     def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
         """Send changes of the home to this client from now on; return the state of the watcher.
 
-        The first client starts the watcher. `context` is the context that the client shows; None if it shows
-        none.
+        The first client starts the watcher. `context`: the context that the client shows, whose own files are
+        watched as well, such as those of its project; None: the client shows none.
         """
         with self._lock:
             if has_left(client):
@@ -210,7 +210,8 @@ class HomeEngine(Workbench, HomeCalls):
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
         """Send changes of the home to the client from now on; return the state of the watcher.
 
-        `context` is the context that the client shows; None if it shows none.
+        `context`: the context that the client shows, whose own files are watched as well, such as those of
+        its project; None: the client shows none.
         """
         if self._workers is not None and context is not None:
             self._workers.warm_up()  # a client that shows memories may well start a run
@@ -456,8 +457,8 @@ class ProfileEngine:
     """All open homes of one profile, and the clients of the engine.
 
     `on_idle` is called when the last client has left. `workers` carry out runs in separate processes; None:
-    this process carries them out. `is_worker`: this process is such a worker; before its run, it sets the
-    environment variables that come with the call, as far as the settings name them.
+    this process carries them out. `is_worker`: this process is such a worker. It then sets the environment
+    variables that come with the call of a run, but only those that the settings name.
     """
 
     def __init__(
@@ -634,9 +635,10 @@ class EngineServices(EngineCalls):
         return load_settings(self._engine.profile.settings_file)[0]
 
     def open(self, path: Path, *, client: ClientConnection = NOBODY) -> Opened:
-        """Open the home at `path` for the client; return its contents, capabilities and facts.
+        """Open the home at `path` for the client; return what a client needs to show it.
 
-        The home stays open until the client leaves it.
+        These are its projects and workspaces, and the limits and features of its agent. The home stays open
+        until the client leaves it.
         """
         home = self._engine.open(path)
         home.keep_for(client)
@@ -664,9 +666,10 @@ class EngineServices(EngineCalls):
         return look_for_homes()
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return the stores (agents' homes inside projects) in the projects that the homes in `found` list.
+        """Return the agents' homes inside the projects that the homes in `found` list, such as `.loki`.
 
-        The result does not repeat the homes in `found`.
+        The result has only these, and the places that could not be read; it does not repeat the homes in
+        `found`.
         """
         return look_for_stores(found, self._engine.profile)
 

@@ -47,12 +47,7 @@ if TYPE_CHECKING:
 
 
 class HomeUpdate(Struct, frozen=True):
-    """The parts of one context's views that have changed, sent to a client that shows this context.
-
-    `info`, `trees` and `status` (the data of the footer) are None if they have not changed. `touched`: which
-    views the changes affect; None if the client requested all parts. `watch`: the state of the watcher; None
-    if the home is not watched.
-    """
+    """The parts of one context's views that have changed, sent to a client that shows this context."""
 
     info: HomeInfo | None
     """The home with its projects and workspaces; None if they have not changed."""
@@ -71,7 +66,10 @@ class HomeCalls(HomeServices):
 
     @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
     def doctor() -> type[HomeDoctor]:
-        """Return the class of the service that explains why the writer or a consolidation did not run."""
+        """Return the class of the service that explains why the writer or a consolidation did not run.
+
+        The decorator makes `doctor` an instance of this class, which is created at the first use.
+        """
         from reverie.engine import doctor as module
 
         return module.HomeDoctor
@@ -80,7 +78,8 @@ class HomeCalls(HomeServices):
     def activity() -> type[ActivityService]:
         """Return the class of the service for Activity, the log of the decisions of background runs.
 
-        It marks a run as `ours` only if the calling client started it.
+        The decorator makes `activity` an instance of this class, which is created at the first use. The
+        service marks a run as `ours` only if the calling client started it.
         """
         from reverie.services import activity as module
 
@@ -125,7 +124,8 @@ class HomeCalls(HomeServices):
     def watch_for(self, context: ScopeContext | None) -> WatchState:
         """Send changes of the home to this client from now on; return the state of the watcher.
 
-        `context` is the context that the client shows; None if it shows none.
+        `context`: the context that the client shows, whose own files are watched as well, such as those of
+        its project; None: the client shows none.
         """
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
@@ -203,7 +203,8 @@ class HomeCalls(HomeServices):
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
         """Create the memory at the memory path `path` from the text of a template; return its text.
 
-        The description is added unless it is empty. Raises `Conflict` if the file exists already.
+        `template`: that text; `{{title}}` and `{{date}}` in it are replaced. `description`: the description
+        to add to the front matter; empty for none. Raises `Conflict` if the file exists already.
         """
 
     def add_note(self, context: ScopeContext, text: str) -> str:
@@ -258,7 +259,10 @@ class EngineCalls:
         return module.ModelsWithoutHome
 
     def open(self, path: Path) -> Opened:
-        """Open the home at `path` if it is not open yet; return its contents, capabilities and facts."""
+        """Open the home at `path` if it is not open yet; return what a client needs to show it.
+
+        These are its projects and workspaces, and the limits and features of its agent.
+        """
 
     def adopt(self, path: Path, known_id: str) -> Opened:
         """Open the home at `path` as the known home `known_id`, because that home was moved there.
@@ -270,9 +274,10 @@ class EngineCalls:
         """Return the agents' homes of this user, together with the places that could not be searched."""
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return the stores (agents' homes inside projects) in the projects that the homes in `found` list.
+        """Return the agents' homes inside the projects that the homes in `found` list, such as `.loki`.
 
-        The result has only the stores, and the places that could not be read; it does not repeat `found`.
+        The result has only these, and the places that could not be read; it does not repeat the homes in
+        `found`.
         """
 
     def forget_settings(self) -> None:

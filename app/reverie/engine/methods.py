@@ -31,13 +31,7 @@ LOCAL = ("progress", "cancel", "check", "client")
 
 
 class Method(Struct, frozen=True):
-    """The signature of one method, as both ends of a connection use it.
-
-    `arguments`: the Struct of the arguments that are sent. `local`: the parameters that are not sent, such as
-    `cancel`. `order`: the names of all parameters in the order of their declaration. `result`, `progress`:
-    the type hints of the result and of the progress values; `progress` is None if the method reports no
-    progress.
-    """
+    """The signature of one method, as both ends of a connection use it."""
 
     name: str
     arguments: type[Struct]

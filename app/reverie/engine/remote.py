@@ -70,8 +70,8 @@ class RemoteMachine:
     def connect(self) -> Channel:
         """Start an engine on the machine; return a channel to it.
 
-        Raises `Unavailable`, also without an attempt in the minute after a failure that only a person can
-        fix.
+        Raises `Unavailable`. After a failure that only a person can fix, every call in the next minute raises
+        the error of that failure again, without a new attempt; `hurry` ends this minute.
         """
         if self._last is not None and time.monotonic() < self._not_before:
             raise _again(self._last)

@@ -280,7 +280,7 @@ class ClientConnection:
     def tell(self, event: Event) -> None:
         """Put an event into the client's queue; if one of the same kind and home is waiting, merge the two.
 
-        Any thread; returns at once.
+        May be called on any thread; returns at once.
         """
         key = (type(event), event.home)
         with self._waking:

@@ -77,8 +77,8 @@ def as_injected(
 
     `ours`: the block that Reverie computes. Reverie only leaves out files that it cannot read. loki-mode is
     stricter: without `index.json`, it adds nothing; one malformed episode makes it add no lessons; it leaves
-    out an episode whose file name it cannot derive again; and it compares times as text. The difference names
-    the first file that matters (formats/loki.md sections 11 and 17.1).
+    out an episode that it looks for under a different file name; and it compares times as text. The
+    difference names the first file that matters (formats/loki.md sections 11 and 17.1).
 
     `memory`: the directory of the memories, which need not exist; `now_ms`: the present time (UTC); `goal`,
     `phase`: the subject of the next iteration; `prior_lines`: the lines of the anti-patterns.
@@ -164,8 +164,8 @@ _PATTERN_TEXTS = ("pattern", "category", "correct_approach")
 def _require_patterns(memory: Path, words: Sequence[str]) -> None:
     """Raise `_Closed` if loki-mode's search for `words` would fail because of a pattern.
 
-    The search computes a score from `importance` and `confidence` of a pattern that contains a word, and else
-    only from `confidence`; it fails if such a value is not a number.
+    The search computes a score from `importance` and `confidence` of each pattern that contains a word, and
+    from `confidence` alone of every other pattern. It fails if such a value is not a number.
     """
     data = _loaded(memory / _PATTERNS)
     listed = data.get("patterns") if isinstance(data, dict) else None
@@ -364,7 +364,7 @@ class Lesson(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """The first characters of the crash's fingerprint, from the message; empty if it contains none."""
+        """The first characters of the crash's fingerprint, as in `message`; empty if the message has none."""
         parts = self.message.split("; ")
         return next((part[3:] for part in reversed(parts) if part.startswith("fp=")), "")
 

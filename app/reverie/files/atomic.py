@@ -214,10 +214,10 @@ def is_temporary(name: str) -> bool:
 
 
 def held_name(name: str) -> str:
-    """Return a new hidden name for an entry `name` that is renamed, checked and then removed.
+    """Return a new hidden name to which the entry `name` is renamed, to check it before it is removed.
 
-    `sweep_temporaries` never deletes such an entry: it renames the entry back to `name`, which the hidden
-    name contains. If `name` is too long for that, the entry keeps its hidden name.
+    `sweep_temporaries` renames an entry with such a name back to `name`, which the hidden name contains, and
+    never deletes it. If `name` is too long for that, the entry keeps its hidden name.
     """
     held = f".{os.urandom(4).hex()}.{name}.reverie-held"
     return held if len(os.fsencode(held)) <= _NAME_BYTES else f".{os.urandom(4).hex()}..reverie-held"
@@ -522,8 +522,9 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
     """Close `lease`, and return whether no other program then writes to the file that was just replaced.
 
-    The lease blocked any program that had begun to open that file for writing before it was replaced; such a
-    program continues now. `temp`: the present name of the replaced file; `data`: its expected content.
+    A program that began to open that file for writing before it was replaced was blocked by the lease, and
+    can write to it now. `temp`: the name that the replaced file has now; `data`: the content that it has if
+    no program writes to it.
     """
     lease.close()
     time.sleep(_OPENING_S)
@@ -556,8 +557,8 @@ def _put_back(directory: Directory, temp: str, name: str, ours: int, held: conte
     `ours`: the inode of our new file, which the undo moves back to `temp`. If another program wrote `name`
     between the two exchanges, `temp` has that program's file instead; then they are exchanged again, until
     the newest version is at `name`. If `name` is missing, another program has deleted it, and nothing is
-    restored. `held` keeps the compared inodes from being reused. Raises `_StrandedError` if an exchange
-    fails.
+    restored. The function adds objects to `held` that keep the compared inodes from being reused until the
+    caller closes it. Raises `_StrandedError` if an exchange fails.
     """
     expected = ours
     while True:

@@ -357,15 +357,15 @@ def stamp_of(status: os.stat_result) -> Stamp:
 def at_rest(stamp: Stamp, read_ns: int) -> bool:
     """Return whether a file had not changed for more than two seconds when it was read.
 
-    If it had changed within them, a later change may leave its `stamp` as it is, because the time stamps of
-    some file systems are two seconds coarse (git calls such a file racily clean). `read_ns`: the time of the
-    read, in ns since the epoch.
+    If this is False, the file may change once more without a change of its `stamp`, because the time stamps
+    of some file systems are two seconds coarse (git calls such a file racily clean). `read_ns`: the time of
+    the read, in ns since the epoch.
     """
     return read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
 
 
 class SwappedError(Exception):
-    """Raised if a name is a symlink, because the path was not resolved or a symlink has been put there since.
+    """Raised if a name in a path is a symlink: the path was not resolved, or the symlink is new.
 
     Callers resolve the path and try again.
     """

@@ -239,14 +239,11 @@ class ProcessId(Struct, frozen=True):
 
 
 class LeaseHolder(Struct, frozen=True):
-    """The holder of a lease; times are UTC milliseconds since the epoch.
-
-    `purpose`: what the lease is for. `ours`: whether the owner is this process or a child that works only for
-    it.
-    """
+    """The holder of a lease; times are UTC milliseconds since the epoch."""
 
     owner: ProcessId
     purpose: str
+    """What the lease is for."""
     acquired_at_ms: int
     expires_at_ms: int
     ours: bool = False

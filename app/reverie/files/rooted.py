@@ -165,11 +165,10 @@ def opened_below(
 
 
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
-    """Return the deepest existing directory at or above `root`, and the names of the path from there on.
+    """Return the deepest existing directory at or above `root`, and the names on the path from it to a place.
 
-    `parts`: the names of a path below `root`, to which the returned names lead. If `root` exists, the result
-    is `root` and `parts`; otherwise the names of the missing directories, down to `root`, come before
-    `parts`.
+    `parts`: the names on the path from `root` to that place. If `root` exists, the result is `root` and
+    `parts`; otherwise the names of the missing directories, the last of which is `root`, come before `parts`.
     """
     path = Path(root)
     while not is_there(path) and path != path.parent:
@@ -280,9 +279,9 @@ def _is_whole(directory: Directory, name: str, count: int) -> bool:
 
 
 def _refuse_undeletable(directory: Directory, name: str) -> int:
-    """Return the number of entries below the folder `name`, which this process must be able to delete.
+    """Raise `PermissionError` if this process may not delete everything below the folder `name`.
 
-    Raises `PermissionError` if it may not delete one of them.
+    Returns the number of entries below the folder.
     """
     count = 0
     with Descent(lambda: directory.child(name)) as descent:
@@ -749,12 +748,12 @@ class RootedDirectory:
         )
 
     def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
-        """Return the root to open, and the names of the path from there to `rel` ([""] for the root itself).
+        """Return the path of the root, and the names on the path from there to `rel`.
 
-        `parts`: the names in `rel`. `follow`: whether to resolve the last name too. `resolved`: whether to
-        resolve symlinks at all; False for the first attempt, because resolving is the most expensive part of
-        a small read and most paths contain no symlink. On Windows they are always resolved, because nothing
-        else finds symlinks there.
+        The names are [""] for the root itself. `parts`: the names in `rel`. `resolved`: whether to resolve
+        the symlinks in both; False for the first attempt, because resolving is the most expensive part of a
+        small read and most paths contain no symlink. On Windows they are always resolved, because nothing
+        else finds symlinks there. `follow`: if symlinks are resolved, whether to resolve the last name too.
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]

@@ -206,11 +206,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 class SidecarRead(Struct, frozen=True):
-    """The result of reading a sidecar: its JSON object, its SHA-256, and whether it was readable.
-
-    `data` is empty unless `state` is "ok"; `sha256` (hexadecimal) is None for a missing file; `problem` is
-    the reason why the file is unreadable.
-    """
+    """The result of reading a sidecar: its JSON object, its SHA-256, and whether it was readable."""
 
     data: dict[str, Any]
     """The object, as a copy for the caller; empty unless `state` is "ok"."""

@@ -55,30 +55,39 @@ _STOP_S = 1.0
 
 
 class WatchOptions(Struct, frozen=True):
-    """Settings of the watcher, with times in seconds; the docstring of `Watcher` explains them."""
+    """The settings of a watcher; times are in seconds."""
 
     quiet_s: float
+    """The time without a change after which a batch of changes is delivered."""
     cap_s: float
+    """The longest time between the first change of a batch and its delivery."""
     reconcile_s: float | None
+    """The time between full scans; None for no full scans."""
     polling: Polling
+    """When to compare snapshots of the targets instead of waiting for events.
+
+    `auto`: only where the system refuses watches or the file system sends no events.
+    """
     poll_s: float
+    """The time between snapshots."""
     source: SourceFactory
+    """A function that creates the source of events."""
 
 
 class WatchSession:
     """One run of the watcher, from start to stop: its thread maintains the watches and delivers batches.
 
     A watch is the system's report of changes in one directory, a source (`EventSource`) manages all watches,
-    and a batch (`Changes`) is a set of changed paths. The thread puts the watches in order (it watches
-    targets that appeared, vanished or moved, replaces a source that is no longer reliable, falls back to
-    polling), delivers the batch if it is due, then sleeps until the next event, timer or request. Sources
-    only add to the batch. Implements `Sink` for its sources.
+    and a batch (`Changes`) is a set of changed paths. In a loop, the thread updates the watches if targets
+    appeared, vanished or moved, replaces a source that is no longer reliable or polls in its place, and
+    delivers the batch if it is due. Then it sleeps until the next event, timer or request. Sources only add
+    to the batch. Implements `Sink` for its sources.
 
-    Threading: `changed`, `roots_changed`, `trouble`, `report_given`, `request_rescan` and `set_targets` may
-    be called from any thread; everything else happens on the session's own. The lock guards the batch and the
-    requests, and is never held during work on the disk, in a source or in `deliver`. Failure: `deliver` and
-    `notify` are wrapped by the owner and do not raise here. An error of ours while the watches are put in
-    order is logged once; the source is replaced and everything is scanned again.
+    Threading: `changed`, `roots_changed`, `trouble`, `report_given`, `request_rescan`, `set_targets` and
+    `stop` may be called from any thread; the work is done on the session's own. The lock guards the batch and
+    the requests, and is never held during work on the disk, in a source or in `deliver`. Failure: `deliver`
+    and `notify` are wrapped by the owner and do not raise here. A bug in the update of the watches is logged
+    once; the source is replaced and everything is scanned again.
     """
 
     def __init__(
@@ -358,9 +367,10 @@ class WatchSession:
                 self._batch.add(dirty, now=time.monotonic(), reason="root")
 
     def _announce(self, subject: str, message: str) -> bool:
-        """Log `message` and show it to the user, but only once per `subject`.
+        """Log `message` and show it to the user, but only the first time for each `subject`.
 
-        Returns whether this was the first time.
+        `subject`: a key that messages about the same fact share, such as "refused". Returns whether this was
+        the first time.
         """
         if subject in self._announced:
             return False
@@ -408,8 +418,7 @@ def native_source(sink: Sink) -> EventSource:
 class WatchState(Struct, frozen=True):
     """The state of the watcher for diagnostics: its watches, deliveries, messages and failures.
 
-    `missing`: the targets that do not exist. `message`: all messages for the user since the start. The
-    counters are never reset, not even by a new start.
+    The counters are never reset, not even by a new start.
     """
 
     mode: Literal["events", "polling", "stopped"]
@@ -422,6 +431,7 @@ class WatchState(Struct, frozen=True):
     missing: tuple[Path, ...]
     """The targets that do not exist now."""
     message: str
+    """All messages for the user since the start, as one text."""
     failures: int = 0
     """The number of calls of `deliver` or `notify` that raised."""
 

@@ -18,8 +18,7 @@ class Changes(Struct, frozen=True, dict=True):
     """A batch of paths that may have changed, as a hint: callers read the truth from disk.
 
     A path represents itself and, if it is (or was) a directory, everything below it. The path may not exist
-    any more, and it may not have changed at all. If `rescan` is True, any other path may have changed too.
-    `events`: the number of raw events; `reasons`: why everything, or a whole target, may have changed.
+    any more, and it may not have changed at all.
     """
 
     paths: frozenset[Path]

@@ -66,14 +66,10 @@ _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
 class _Notes(Struct):
-    """What events since the last call of `arm` mean for the watches: which to renew, which to add.
-
-    `lost`: watched directories to watch again; `came`: new directories, each with the watched directory above
-    it; `counts`: whether the number of watched directories may have changed.
-    """
+    """What events since the last call of `arm` mean for the watches: which to renew, which to add."""
 
     lost: set[str] = field(default_factory=set)
-    """Watched directories that vanished, or out of which a watched directory was moved."""
+    """Directories to watch again: they vanished, or a watched directory was moved out of them."""
     came: dict[str, str] = field(default_factory=dict)
     """New directories that should be under watch, each with the watched directory above it."""
     counts: bool = False

@@ -58,9 +58,7 @@ class Watched(Struct, frozen=True):
 class Placement(Struct, frozen=True):
     """The current location of one target on the disk, and the directories to watch for it.
 
-    `tree`, `flat` and `files` map real paths of events to the paths under which changes are reported: for a
-    whole directory tree, for a directory's direct entries, and for single files. `trigger`: the real path
-    that changes the placement when it appears or vanishes. `device`: the device number.
+    `tree`, `flat` and `files` map the real paths of events to the paths under which changes are reported.
     """
 
     target: WatchTarget
@@ -69,15 +67,15 @@ class Placement(Struct, frozen=True):
     directories: Mapping[str, Watched]
     """The directories to watch for this target, by real path."""
     trigger: str
-    """The real path that changes the placement when it appears or vanishes."""
+    """The real path to watch for: once it appears or vanishes, the target must be located again."""
     device: int
     """The device number of the file system that contains the target."""
     tree: tuple[str, str] | None = None
-    """A directory that is watched with everything below it: (real path, path of the owner)."""
+    """A directory that is watched with everything below it: (real path, path for reports)."""
     flat: tuple[str, str] | None = None
-    """A directory that is watched with its direct entries: (real path, path of the owner)."""
+    """A directory that is watched with its direct entries: (real path, path for reports)."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """The single files that are watched: real path -> path of the owner."""
+    """The single files that are watched: real path -> path for reports."""
 
 
 def locate_all(targets: Iterable[WatchTarget]) -> list[Placement]:

@@ -60,14 +60,11 @@ class ModelRunFailed(UserError):
 
 
 class EngineResult(Struct, frozen=True):
-    """The result of a model's work in a run: its outcome, error, costs and number of attempts.
-
-    `error` is the reason of the outcome "failed"; None for any other outcome.
-    """
+    """The result of a model's work in a run: its outcome, error, costs and number of attempts."""
 
     outcome: EngineOutcome
     error: UserError | None = None
-    """The reason of a `failed` outcome."""
+    """The reason of a `failed` outcome; None for any other outcome."""
     account: Account = field(default_factory=Account)
     attempts: int = 1
     """The number of attempts made."""

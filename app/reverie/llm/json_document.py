@@ -82,10 +82,7 @@ def open_source(path: Path) -> FileSource:
 
 
 class JsonNode(Struct, frozen=True):
-    """The place of one value in a document: the bytes `start` to `end` of its source.
-
-    `key`: its name or list index, "" for the whole document. `level`: its depth, 0 for the whole document.
-    """
+    """The place of one value in a document: the bytes `start` to `end` of its source."""
 
     key: str | int
     """The name or list index of the value; empty for the whole document."""
@@ -210,8 +207,8 @@ def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: in
 def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
     """Return the offset at which the value of a member ends.
 
-    `start`: the offset of the member in the document. `end`: an offset after its value; between the two there
-    is only white space and a comma or, if `last` (the member is the last one), the closing bracket of its
+    `start`: an offset before the end of the value. `end`: an offset after it: only white space follows the
+    value up to `end`, and a comma or, if `last` (the member is the last one), the closing bracket of its
     container. All offsets are in bytes.
     """
     begin = max(start, end - 256)

@@ -50,7 +50,10 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Return the token counts `usage` of a service, limited to plausible values; None if `usage` is None."""
+    """Return `usage`, the token counts of a service, limited to the range 0 to `_MOST_TOKENS`.
+
+    The result is None if `usage` is None.
+    """
     if usage is None:
         return None
     return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
@@ -70,9 +73,9 @@ def decoded(call: ToolCall) -> Any:
 def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
     """Return `turn`, an answer of the model, without unpaired surrogates and with unique call ids.
 
-    `step`: the number of the answer, used in new ids. `call_ids`: the ids of all calls of the conversation so
-    far; those of this answer are added to the set. Token counts are limited to plausible values; arguments
-    that cannot be parsed are not changed.
+    A call id that is repeated or not valid is replaced by one with the number of the answer, `step`.
+    `call_ids`: the ids of all calls of the conversation so far; those of this answer are added to the set.
+    Impossible token counts are limited (`_plausible`); arguments that cannot be parsed are not changed.
     """
     message = turn.message
     calls: list[ToolCall] = []
@@ -117,9 +120,9 @@ class AgentLimits(Struct, frozen=True):
     max_total_output_tokens: int = 65_536
     """The maximum number of output tokens in the run, counted by the provider or estimated."""
     attempt_steps: int = 0
-    """The number of answers after which `follow_up` is called even if the model makes calls.
+    """The number of answers in an attempt after which `follow_up` of `run_agent` is called in any case.
 
-    0 means no such limit.
+    Before, it is called only after an answer without calls. 0 means no such limit.
     """
 
 

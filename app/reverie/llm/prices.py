@@ -42,11 +42,7 @@ class Price(Struct, frozen=True):
 
 
 class PriceTable(Struct, frozen=True):
-    """Prices of models on the date `as_of`; estimates, without discounts, batch or long-prompt rates.
-
-    `exact`: prices by the name `provider:model`; `families`: prices by the beginning of such a name; `free`:
-    providers whose models cost nothing.
-    """
+    """Prices of models on the date `as_of`; estimates, without discounts, batch or long-prompt rates."""
 
     as_of: str
     exact: Mapping[str, Price]

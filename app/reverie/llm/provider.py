@@ -46,10 +46,7 @@ class UserMessage(Struct, frozen=True):
 
 
 class AssistantMessage(Struct, frozen=True):
-    """A model's answer in a conversation: its text and the tool calls that it requests.
-
-    `extra`: data that a provider requires back unchanged, by provider name.
-    """
+    """A model's answer in a conversation: its text and the tool calls that it requests."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -70,7 +67,7 @@ Message = UserMessage | AssistantMessage | ToolResult
 
 
 class ToolOutcome(Struct, frozen=True):
-    """The outcome of a tool call: its text for the model, and whether it changed a memory (`wrote`)."""
+    """The outcome of a tool call: its text for the model, and whether it changed a memory."""
 
     content: str
     is_error: bool = False
@@ -147,10 +144,7 @@ class ProviderError(UserError):
 
 
 class ModelRequest(Struct, frozen=True):
-    """One request to a model: instructions, conversation, tools, and limits of length and time.
-
-    `deadline`: on the clock of `time.monotonic`. `answer_schema`: the JSON schema for the text of the answer.
-    """
+    """One request to a model: instructions, conversation, tools, and limits of length and time."""
 
     system: str
     messages: Sequence[Message]

@@ -36,11 +36,7 @@ _WORDS = re.compile(r"(?=.{,23}$)[a-z]+(?:[-_ ][a-z]+)*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
-    """What error messages need to know about a service and its model.
-
-    `key_hint`: a sentence about where to store the key. `local`: whether the service runs on this machine.
-    `secrets`: the values that are sent as its key.
-    """
+    """The data about a service and its model that error messages need."""
 
     name: str
     model: str
@@ -48,8 +44,9 @@ class Service:
     key_hint: str
     """A sentence about where to store the service's key."""
     local: bool
+    """Whether the service runs on this machine."""
     secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
-    """The values sent as the service's key, in each form."""
+    """The service's key, and the values of the HTTP headers in its settings."""
 
     @property
     def called(self) -> str:
@@ -143,7 +140,7 @@ def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
 def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
     """Return the error whose texts have the key `name`, filled in for `service`.
 
-    `addition` is appended to the cause. `more`: values for the templates besides the facts about the service.
+    `addition` is appended to the cause. `more`: values for the templates besides those of the service.
     """
     online = "Check the connection, and base_url in the settings."
     start = f"Start the server {service.name}, or correct its base_url in the settings."
@@ -220,7 +217,8 @@ def _rule_name(refusal: ServiceRefusal) -> str:
 def malformed_error(service: Service, what: str) -> ProviderError:
     """Return the error for an answer of `service` that violates the wire format.
 
-    `what`: what the service did, for the sentence that begins with its name: "sent ...".
+    `what`: what the service did; it follows the name of the service in a sentence, such as "sent no list of
+    models".
     """
     return _error("malformed", service, what=what)
 

@@ -41,7 +41,7 @@ NO_OP_TOOL = "no_new_memories"
 
 
 class TraceHead(Struct, frozen=True):
-    """The facts about a run that its agent loop does not know.
+    """The data about a run that its agent loop does not know.
 
     `kind`: the kind of run, such as "writer". `trigger_message_id`: the message that started the run.
     `existing_memory`: the text of the memory before the run. `more`: further members for the `reverie` part
@@ -189,7 +189,7 @@ class Trace:
         return any(attempt["wrote"] for attempt in self._attempts)
 
     def to_document(self, head: TraceHead) -> dict[str, Any]:
-        """Return the trace, with the facts in `head`, as JSON data; the run need not have ended."""
+        """Return the trace, with the data in `head`, as JSON data; the run need not have ended."""
         satisfied = self.wrote or any(attempt["noNewMemories"] for attempt in self._attempts)
         return {
             "schemaVersion": 1,

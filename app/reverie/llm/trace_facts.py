@@ -23,17 +23,14 @@ _QUOTE_CHARS = 400
 
 
 class Call(Struct, frozen=True):
-    """One tool call of a model, with its result if it was executed (`ran`).
-
-    `attempt` and `step` count from 1; step 0: the answer that made the call is unknown. `problem`: the error
-    in the result, or empty. `broken_input`: whether the arguments are not a JSON object. `started_at`: UTC
-    ms.
-    """
+    """One tool call of a model, with its result if it was executed."""
 
     name: str
     id: str
     attempt: int
+    """The number of the attempt, from 1."""
     step: int
+    """The number of the answer that made the call, from 1; 0 if it is unknown."""
     input: Any = None
     output: Any = None
     ran: bool = False
@@ -41,8 +38,9 @@ class Call(Struct, frozen=True):
     problem: str = ""
     """The error in the call's result; empty if there is none."""
     broken_input: bool = False
-    """Whether the call's arguments are not an object."""
+    """Whether the call's arguments are not a JSON object."""
     started_at: int | None = None
+    """The start of the call in UTC ms; None if unknown."""
     duration_ms: int | None = None
 
 
@@ -89,23 +87,22 @@ class TraceMessage(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """One attempt of a run: the messages to the model, its answers, and their result.
-
-    `index`: its number, from 1. `calls`: all tool calls of the attempt. `error`: the error that ended it, or
-    empty. `aborted`: whether it was cancelled or timed out. `wrote`: whether it wrote to a memory. `finish`:
-    why the last answer ended. `started_at`: UTC ms.
-    """
+    """One attempt of a run: the messages to the model, its answers, and their result."""
 
     index: int
+    """The number of the attempt, from 1."""
     messages: tuple[TraceMessage, ...]
     steps: tuple[Step, ...]
     calls: tuple[Call, ...]
+    """All tool calls of the attempt."""
     error: str
+    """The error that ended the attempt; empty if there was none."""
     aborted: bool
+    """Whether the attempt was cancelled or timed out."""
     wrote: bool
     """Whether memory was written, as recorded in the dump."""
     finish: str
-    """The reason why the last step ended."""
+    """The reason why the last answer ended."""
     started_at: int | None = None
     """The start of the attempt in UTC ms; None if unknown."""
 
@@ -116,11 +113,9 @@ class Attempt(Struct, frozen=True):
 
 
 class TraceFacts(Struct, frozen=True):
-    """The facts of a whole trace: the run, its prompt and memory, and its attempts.
+    """The content of a whole trace: the run, its prompt and memory, and its attempts.
 
-    Times are UTC ms, None if unknown. `timeout_ms`: the time limit of the run. `wrote`: whether a memory was
-    written. `satisfied`: whether one was written or the model reported that there is nothing to write; None
-    if not recorded.
+    Times are UTC ms, None if unknown.
     """
 
     kind: str
@@ -132,10 +127,12 @@ class TraceFacts(Struct, frozen=True):
     started_at: int | None
     ended_at: int | None
     timeout_ms: int
+    """The time limit of the run; 0 if unknown."""
     model: str
     outcome: str
     timed_out: bool
     wrote: bool
+    """Whether a memory was written."""
     satisfied: bool | None
     """Whether a memory was written or the model said that there is nothing to write; None if not recorded."""
     system_prompt: str
@@ -158,7 +155,7 @@ class TraceFacts(Struct, frozen=True):
 
 
 def facts_of(document: Mapping[str, Any]) -> TraceFacts:
-    """Return the facts of a trace document; whatever the document lacks is empty, 0, False or None."""
+    """Return the content of a trace document; whatever the document lacks is empty, 0, False or None."""
     ours = as_object(document.get("reverie"))
     raw = document.get("attempts")
     attempts = tuple(_attempt(item, place) for place, item in enumerate(as_list(raw), start=1))

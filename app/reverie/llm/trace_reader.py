@@ -50,18 +50,17 @@ _BULK = frozenset(
 
 
 class Dump(Struct, frozen=True):
-    """One dump (trace file) as it was read: its document, and whether that is damaged or shortened.
-
-    `size`: in bytes. `damage`: a sentence about the damage, or empty; `lost`: whether parts are missing
-    because of it. `source` and `root` give access to the unshortened document.
-    """
+    """One dump (trace file) as it was read: its document, and whether that is damaged or shortened."""
 
     document: Mapping[str, Any]
     size: int
+    """In bytes."""
     damage: str
+    """A sentence about the damage; empty if there is none."""
     lost: bool
     """Whether parts of the document are missing because of damage."""
     shortened: bool
+    """Whether long parts were left out or cut."""
     source: JsonSource
     """The unchanged document, for a tree view that reads it piece by piece."""
     root: JsonNode | None

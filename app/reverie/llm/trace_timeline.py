@@ -14,32 +14,31 @@ SpanKind = Literal["attempt", "step", "call"]
 
 
 class TimeSpan(Struct, frozen=True):
-    """One bar of the timeline; `start` and `end` are in ms after the start of the run.
-
-    `attempt` and `step`: numbers from 1; step 0 for a whole attempt. `call`: the id of a tool call, or empty.
-    `label`: the text of the bar. `estimated`: the times were not measured. `open_end`: the work was cut off.
-    """
+    """One bar of the timeline; `start` and `end` are in ms after the start of the run."""
 
     kind: SpanKind
     attempt: int
+    """The number of the attempt, from 1."""
     step: int
-    """The number of the step; 0 for the attempt as a whole."""
+    """The number of the step, from 1; 0 for a whole attempt, and for a call of an unknown step."""
     call: str
+    """The id of the tool call; empty for any other bar."""
     label: str
+    """The text of the bar."""
     start: int
     end: int
     estimated: bool
     """Whether the times were not measured but estimated from the neighbours."""
     failed: bool = False
     open_end: bool = False
-    """Whether the span was cut off at its end."""
+    """Whether the work was cut off at the end of the bar."""
 
 
 class Timeline(Struct, frozen=True):
-    """Attempts, answers and tool calls on one time scale; `duration` of the run and time `limit` are in ms.
+    """Attempts, answers and tool calls on one time scale.
 
     Dumps of mux have the times of tool calls and of the service's answers, but not of the requests, so some
-    times are estimated. `limit` is 0 if there is none.
+    times are estimated.
     """
 
     duration: int
@@ -50,7 +49,7 @@ class Timeline(Struct, frozen=True):
 
 
 def timeline_of(facts: TraceFacts) -> Timeline:
-    """Return the timeline of the trace with the facts `facts`.
+    """Return the timeline of the trace whose content is `facts`.
 
     Its spans are in the order of the attempts and their answers; each attempt comes before its content.
     """
@@ -105,8 +104,8 @@ def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[Tim
 class _Attempt:
     """A collector of the spans of one attempt.
 
-    `origin`: the start of the run in UTC ms; `begin`: the start of the attempt in ms after that, if its own
-    is unknown.
+    `origin`: the start of the run in UTC ms. `begin`: the start of the attempt in ms after `origin`, used
+    only if the trace does not have this start.
     """
 
     def __init__(self, attempt: Attempt, origin: int, begin: int) -> None:

@@ -59,9 +59,9 @@ _CALL_AS_TEXT = re.compile(
 
 
 class RunEvidence(Struct, frozen=True):
-    """The place in a trace that proves a verdict: attempt and step (from 1; 0: none), tool call, and quote.
+    """The place in a trace that proves a verdict: an attempt, a step, a tool call, and a quote.
 
-    `call`: the id of the tool call, or empty; `tool`: the name of the tool.
+    Attempts and steps are counted from 1; 0 means none.
     """
 
     attempt: int = 0
@@ -69,6 +69,7 @@ class RunEvidence(Struct, frozen=True):
     call: str = ""
     """The id of the tool call; empty if there is none."""
     tool: str = ""
+    """The name of the tool; empty if there is none."""
     quote: Phrase = NOTHING
     """The text of the trace at this place."""
 
@@ -109,8 +110,8 @@ def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdi
     These are checked in order, and the first that applies is the verdict: the run exceeded its time limit or
     was cancelled, it reached its goal, the service failed, the trace is damaged, the run reached its limit of
     steps or output, a tool call failed, no tool was called. A failed write in the first attempt counts even
-    if the second one only answered in prose. `damage`: the reader's sentence about a damaged dump, empty for
-    an intact one. `lost`: whether parts of the dump are missing.
+    if the second one only answered in prose. `damage`: the sentence that describes the damage of a dump
+    (`Dump.damage`), empty for an intact one. `lost`: whether parts of the dump are missing.
     """
     found = (
         _stopped(facts)
@@ -283,7 +284,8 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
 def _tools(facts: TraceFacts) -> RunVerdict | None:
     """Return the verdict that follows from failed tool calls; None if none failed.
 
-    The newest failed write is the reason; without one, in a run of the memory writer, the newest failed call.
+    If a write failed, the verdict names the newest one. If only other calls failed, it names the newest one
+    in a run of the memory writer; for any other run, None is returned.
     """
     failed = [call for call in _all_calls(facts) if _failed(call)]
     writes = [call for call in failed if _is_write(call)]

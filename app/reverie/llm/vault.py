@@ -165,8 +165,9 @@ class Vault:
     def _with_tokens(self, text: str, spans: list[_Span], *, exact: bool) -> str:
         """Return `text` with tokens (placeholders) in place of the text at `spans`.
 
-        `exact`: whether the text at `spans` is hidden exactly as it is (for text from a memory); otherwise
-        tokens of this vault in it are first replaced by their secrets.
+        `exact`: True for text from a memory: each new token stands for exactly the text at its span. False
+        for text from a model: known tokens in a span are first replaced by their secrets, and the new token
+        stands for the result.
         """
         pieces: list[str] = []
         position = 0

@@ -31,17 +31,18 @@ FileKey = tuple[str, str]
 
 
 class _ToolWrite(Struct, frozen=True):
-    """One call of the agent's memory tool that changes a file.
-
-    `command`: the name of the command; `fields`: its arguments. `place`: the file that it changes; `target`:
-    the new place of a renamed file, None for other commands.
-    """
+    """One call of a memory tool of the agent that changes a file or a folder."""
 
     call: MemoryCall
+    """The call as the transcript records it, with its time."""
     command: str
+    """The memory command, such as "create"; "memory_write" for the tool of the agent's memory writer."""
     fields: Mapping[str, object]
+    """The arguments of the command."""
     place: FileKey
+    """The file or folder that is changed; for a rename, its old path."""
     target: FileKey | None = None
+    """The new path of what is renamed; None for any other command."""
 
 
 class _UnknownError(Exception):
@@ -52,13 +53,13 @@ class _UnknownError(Exception):
 
 
 class AgentWrites:
-    """The memory tool calls of one home's agent, as proof of the changes that the agent itself made.
+    """The memory tool calls of one home's agent, which prove that the agent itself made a change.
 
-    The calls since the last snapshot are read from the agent's transcripts and replayed on the contents in
-    the history. A change counts as the agent's only if a replayed call results in exactly the new bytes (or
-    in no file, for a deletion or rename); nothing is guessed. To limit the cost, only the newest calls, at
-    the ends of the transcripts that changed last, are read. An unreadable transcript proves nothing, and does
-    not make a snapshot fail.
+    The calls since the last snapshot of the home (commit to its history) are read from the agent's
+    transcripts, and replayed on the contents that this snapshot stored. A change counts as the agent's only
+    if a replayed call results in exactly the new bytes (or in no file, for a deletion or rename). To limit
+    the cost, only the newest calls are read, from the transcripts that changed last. From an unreadable
+    transcript no change is attributed to the agent, and no error is raised.
     """
 
     def __init__(self, home: Home) -> None:

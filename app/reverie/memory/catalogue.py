@@ -59,27 +59,30 @@ _INSERT = (
 
 
 class UpdateStopped(Exception):
-    """Raised if the update was stopped; committed rows are kept, and the next update continues from them."""
+    """Raised if an `UpdateObserver` stopped an update of the search index.
+
+    The rows that were written until then are kept, and the next update continues from them.
+    """
 
 
 class UpdateObserver(Struct, frozen=True):
-    """Callbacks of an update.
-
-    `stop` returns True to stop it; `on_progress` gets the number of rows changed so far.
-    """
+    """The functions that an update of the search index calls while it works."""
 
     stop: Callable[[], bool] = lambda: False
+    """Returns True to stop the update; called before each file that is stored."""
     on_progress: Callable[[int], None] = lambda _count: None
+    """Gets the number of rows that the update has changed so far."""
 
 
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
-    """Update all rows of a home and mark the home as complete; return the number of changed rows.
+    """Update the search index for all files of one home; return the number of changed rows.
 
-    Every file of every root (directory of memories) is examined. The rows of a root or directory that cannot
-    be read are kept, because a disconnected disk must not count as a thousand deletions. A file that is shown
-    to people as another text (`Home.rendered`) is indexed as that text. `watcher` is told the progress and
-    may stop the update; `UpdateStopped` is then raised. Call this inside `CatalogueFile.writing`. Nothing is
-    written into the home.
+    The index has a row for each memory and companion (file that an agent loads beside its memories). Every
+    file of every root (directory of memories) is examined, and the home is then marked as complete. The rows
+    of a root or directory that cannot be read are kept, because a disconnected disk must not count as a
+    thousand deletions. If people see a file as another text (`Home.rendered`), that text is indexed.
+    `connection`: the one that `CatalogueFile.writing` yields. `watcher`: it gets the progress, and may stop
+    the update; then `UpdateStopped` is raised. Nothing is written into the home.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -96,11 +99,11 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
 def update_dirty(
     connection: sqlite3.Connection, home: Home, home_id: str, dirty: Collection[Path], watcher: UpdateObserver
 ) -> int:
-    """Update the rows of the changed files of one home; return the number of changed rows.
+    """Update the search index for the changed files of one home; return the number of changed rows.
 
     `dirty`: the paths that may have changed. The rows of roots (directories of memories) that appeared or
-    disappeared are updated too. `watcher` is told the progress and may stop the update; `UpdateStopped` is
-    then raised.
+    disappeared are updated too. `connection`: the one that `CatalogueFile.writing` yields. `watcher`: it gets
+    the progress, and may stop the update; then `UpdateStopped` is raised.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -236,8 +239,9 @@ class RowWriter:
     def put(self, found: ReadFile, *, rel: str | None = None) -> None:
         """Store the current content of a file that was read.
 
-        `rel`: the path under which it is stored; None: `found.rel`. If the content is unchanged, the row and
-        its position in the order of changes are kept. Raises `UpdateStopped`.
+        `rel`: the path under which it is stored; None: `found.rel`. Unchanged content keeps its row, and so
+        its place in the search, which prefers new rows; only the times and the stamp in it are updated.
+        Raises `UpdateStopped`.
         """
         if self._watcher.stop():
             self.commit()
@@ -330,7 +334,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Return None: the file is indexed as it is on disk. Takes the place of `Home.rendered`."""
+    """Return None, because companions are indexed as they are on disk; used in place of `Home.rendered`."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
@@ -408,12 +412,12 @@ class FileCatalogue:
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:
-        """Return the cached word counts, for callers to read and extend; empty if the index has changed.
+        """Return the cache of word counts, which callers read and add to; empty if the index has changed.
 
-        The counts are the numbers of notes with the words in a range of the alphabet. While a person types,
-        the same words are needed at each key press, and counting the notes with a common word takes a
-        millisecond. Call it before `reading`, so that counts of an older index are never cached for the
-        present one.
+        A count is the number of notes that contain a word. The cache is worth it because a search while a
+        person types needs the same words at each key press, and counting the notes with a common word takes a
+        millisecond. Call this before `reading`: otherwise counts from an older index could be added to the
+        cache of the present one.
         """
         state = self._file.state()
         if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:
@@ -431,8 +435,8 @@ class FileCatalogue:
         """Update the rows of a home and return the number of changed rows.
 
         `dirty`: the only paths that may have changed; None: unknown. All rows are updated if it is None, or
-        if the home was never read completely. `watcher` is told the progress and may stop the update. Raises
-        `UpdateStopped`, `Unavailable`, `Busy`.
+        if the home was never read completely. `watcher`: it gets the progress, and may stop the update; then
+        `UpdateStopped` is raised. Also raises `Unavailable`, `Busy`.
         """
         try:
             return self._update(home, home_id, dirty, watcher)
@@ -553,7 +557,10 @@ def _linted(findings: str) -> tuple[LintFinding, ...]:
 
 
 def _needs_rebuild(connection: sqlite3.Connection) -> bool:
-    """Return whether most entries of the word lists belong to rows that were deleted or replaced."""
+    """Return whether the index should be rebuilt, because most of its words belong to rows that are gone.
+
+    A row that is deleted or replaced leaves its words behind.
+    """
     newest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
     if newest < _DEAD_AT_LEAST:
         return False

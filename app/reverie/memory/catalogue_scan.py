@@ -44,17 +44,16 @@ class KnownVersion(NamedTuple):
 
 
 class ReadFile(Struct, frozen=True):
-    """A file that a scan has read.
-
-    `rel`: its path below the root, or the absolute path of a companion (a file loaded beside the memories).
-    `stamp`: its size, times and inode. `read_ns`: the time of reading, in ns since the epoch; 0 if reading
-    failed. `data`: the content up to a limit; empty if reading failed.
-    """
+    """A file that a scan has read, or tried to read."""
 
     rel: str
+    """The path below the root, or the absolute path of a companion (a file loaded beside the memories)."""
     stamp: Stamp
+    """The size, times and inode of the file."""
     read_ns: int
+    """The time of reading, in ns since the epoch; 0 if reading failed."""
     data: bytes
+    """The content, up to a limit; empty if reading failed."""
 
     @property
     def is_all(self) -> bool:
@@ -69,12 +68,12 @@ class ReadFile(Struct, frozen=True):
 
 
 class CatalogueScanner(ScopeScanner):
-    """A scanner that records existing paths in `seen`, and passes new or changed files to `take`.
+    """A scanner that reads the new and changed files of a root for the catalogue.
 
-    `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; this
-    class reads a file whole (up to a limit), and only if its row in the catalogue is no longer valid.
-    `known`: the versions in the rows, by path; `dirty`: the paths that a watcher reported as changed, which
-    are always read.
+    The base class decides which files are memories, and never leaves the root. This class adds the path of
+    each file that exists to `seen`. It reads a file (whole, up to a limit) only if its row in the catalogue
+    is no longer valid, and calls `take` with it. `known`: the versions in the rows, by path. `dirty`: the
+    paths that a watcher reported as changed; they are always read.
     """
 
     def __init__(

@@ -9,11 +9,11 @@ from reverie.agents.scopes import ScopeRoot
 
 
 class ChangeListener(Protocol):
-    """The store's interface for the other effects of a change: locks, author, usage, history.
+    """The interface that the store calls around each change: for locks, the author, usage and the history.
 
-    `memory.recording` has the implementation for the disk. `rel` is the path below `root`; the methods are
-    called on the store's thread. `will_change` and `will_delete` may raise to refuse the change; a failure
-    after the change is only a warning.
+    The store itself changes only the file. `memory.recording` has the implementation for the disk. `rel` is
+    the path below `root`; the methods are called on the store's thread. `will_change` and `will_delete` may
+    raise to refuse the change; a failure after the change is only a warning.
     """
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
@@ -24,9 +24,9 @@ class ChangeListener(Protocol):
         """
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:
-        """Save the present state of `rel` before it is created, overwritten, moved or deleted.
+        """Ensure that the history has the present state of the file or folder `rel`.
 
-        May raise to refuse the change.
+        Called before it is created, overwritten, moved or deleted; may raise to refuse this change.
         """
 
     def will_delete(self, root: ScopeRoot, rel: str) -> None:
@@ -36,7 +36,10 @@ class ChangeListener(Protocol):
         """
 
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
-        """Record the author of a change right before a file's content becomes `after` (None: deleted)."""
+        """Log who changes the file `rel`; called right before its content is replaced by `after`.
+
+        `after`: None if the file is deleted.
+        """
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
         """Update the usage of the file `rel` and report its change, after it was created or written."""

@@ -35,9 +35,11 @@ _MOST_LINES = 1 << 53
 
 
 def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a command under their proper names (`path` for `filePath`), without nulls.
+    """Return the arguments of a memory command under their proper names (`path` for `filePath`).
 
-    Raises `StoreError` for a value of the wrong type, or a number out of range.
+    `request`: the arguments as the agent or model gave them, with the name of the command as `command`.
+    Arguments that are None are left out. Raises `StoreError` for a value of the wrong type, or a number out
+    of range.
     """
     fields = {name: value for name, value in request.items() if value is not None and name not in _ALIASES}
     for name, value in request.items():
@@ -61,7 +63,10 @@ def paths_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class MemoryCommands:
-    """The memory commands on one store. `count_reads`: count views as uses (True for an agent only)."""
+    """The six memory commands (view, create, str_replace, insert, delete, rename), which work on one store.
+
+    `count_reads`: whether to count the view of a memory as a use of it; True for an agent only.
+    """
 
     def __init__(self, store: MemoryStore, *, count_reads: bool) -> None:
         self._store = store
@@ -76,9 +81,10 @@ class MemoryCommands:
         }
 
     def execute(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the command that `request` describes, and return its result.
+        """Run one memory command, and return its result.
 
-        The result is `{"success": True, "output": text}` or `{"success": False, "error": text}`.
+        `request`: the arguments, with the name of the command as `command`. The result is
+        `{"success": True, "output": text}` or `{"success": False, "error": text}`.
         """
         try:
             fields = normalise(request)
@@ -208,9 +214,9 @@ def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
 
 
 def _without_empty(entries: list[DirectoryEntry]) -> list[DirectoryEntry]:
-    """Return the entries without directories that hold no file at any depth.
+    """Return `entries` without the directories that have no file at any depth.
 
-    The agent lists files only.
+    The agent does not show such directories either, because it lists files only.
     """
     holding = {
         entry.rel[:cut]

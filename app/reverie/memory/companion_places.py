@@ -15,15 +15,14 @@ _OUTSIDE = f"{COMPANIONS}@"
 
 
 class CompanionPlace(Struct, frozen=True):
-    """The place in the history of a companion, a file that an agent loads beside its memories.
-
-    `key`: the key under which the history stores it. `rel`: its path below `directory`, which is the home or,
-    for a companion outside of the home, the folder of the companion.
-    """
+    """The place in the history of a companion, a file that an agent loads beside its memories."""
 
     key: str
+    """The key under which the history stores the files of `directory`, as it does with the key of a root."""
     directory: Path
+    """The home, or the folder of a companion that is outside of the home."""
     rel: str
+    """The path of the companion below `directory`."""
 
 
 def companion_place(home_root: Path, path: Path) -> CompanionPlace:

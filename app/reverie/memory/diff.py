@@ -205,7 +205,7 @@ def _numbers(hunks: range, taken_back: Collection[int]) -> str:
 def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
     """Return the differences between the sequences `old` and `new`, in order.
 
-    Run records store indexes into this list.
+    The result must not change between versions of Reverie, because run records store indexes into it.
     """
     return [ChangedSpan(*places) for places in differing(matching(old, new), old, new)]
 
@@ -260,19 +260,22 @@ V = TypeVar("V")
 
 
 class BlameLine(Struct, Generic[V], frozen=True):
-    """One line, including its line ending, and the version that introduced it."""
+    """One line of a file, and the version of the file that introduced it."""
 
     text: bytes
+    """The line with its line ending."""
     version: V
+    """The version, as it was passed to `blame`."""
 
 
 def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...]:
-    """Return the newest version's lines, each with the version that introduced it.
+    """Return the lines of a file's newest version, each with the version that introduced it.
 
-    `versions`: (version, content), newest first, read only as far as needed; a content of None means no file
-    or unknown bytes. Lines that were traced back to such a version count as introduced by the next newer one.
-    A line counts as the same as long as the comparisons of neighbouring versions match it; a different line
-    ending makes a different line. Empty if there are no versions, or if the newest content is None.
+    `versions`: (version, content), newest first, read only as far as needed. A content of None means that
+    there was no file, or that its bytes are unknown: then all lines of the next newer version count as
+    introduced by that one. A line is followed from each version to the one before it, as long as a comparison
+    of the two matches it; a different line ending makes a different line. Empty if there are no versions, or
+    if the newest content is None.
     """
     upcoming: Iterator[tuple[V, bytes | None]] = iter(versions)
     first = next(upcoming, None)

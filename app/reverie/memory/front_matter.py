@@ -78,7 +78,7 @@ class Description(NamedTuple):
     state: DescriptionState
     """`none`: there is no front matter, or no description in it that is a non-empty string. `malformed`: the
     front matter is not YAML, or not a mapping. `unclosed`: the front matter has no closing line. `not-text`:
-    the read beginning of the file is not UTF-8 or has a NUL, whatever the front matter contains."""
+    the part of the file that was read is not UTF-8 or has a NUL, whatever the front matter contains."""
 
 
 NO_DESCRIPTION = Description("", "none")
@@ -132,11 +132,11 @@ def declared(
     key: str = "description",
     rules: FrontMatterRules = "strict",
 ) -> str | None:
-    """Return the string value of the description in a text's front matter; None if there is none.
+    """Return the string value of `key` in a text's front matter; None if there is none.
 
-    `key`: another key whose value to return instead. `prefix_bytes`: the number of bytes in which the agent
-    searches for the end of the front matter; None: no limit. `rules`: how the agent reads front matter,
-    "strict" (as mux does) or "lenient" (as Claude Code does).
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the front matter; None: no
+    limit. `rules`: how the agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code
+    does).
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -192,7 +192,11 @@ def _in_block(raw: str, limit: int, rules: FrontMatterRules) -> Description:
 
 
 def _simple(text: str) -> str | None:
-    """Return the description if the front matter of `text` is one simple line; None: use the YAML parser."""
+    """Return the description from front matter that needs no YAML parser; None if it needs one.
+
+    This is the fast way for the most common case: `text` begins with front matter of one line, which has
+    `description:` and a text without `:` and `#`.
+    """
     if not text.startswith(_ONE_LINE):
         return None
     start = len(_ONE_LINE)
@@ -204,9 +208,10 @@ def _simple(text: str) -> str | None:
 
 
 def _simple_lines(raw: str) -> str | None:
-    """Return the description in the front matter `raw` if all its lines are simple; empty if there is none.
+    """Return the description from front matter that needs no YAML parser; None if it needs one.
 
-    Returns None if the YAML parser is needed.
+    `raw`: the front matter. It needs no parser if each line has a key with a short plain or quoted text or a
+    list of words (`_SIMPLE_LINE`). The result is empty if there is no description.
     """
     found, keys, end = "", set[str](), 0
     while end < len(raw):
@@ -363,12 +368,13 @@ def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
 def _with_line(
     text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
 ) -> Iterator[str]:
-    """Yield versions of `text` with `value` at the key `path`, if its front matter is not valid YAML.
+    """Yield versions of `text` with `value` at the key `path`, found without the YAML parser.
 
-    The caller uses the first version that reads back correctly. `block`: the position of the front matter;
-    `raw`: its text. Yields nothing if `raw` is valid YAML and does not end at a `---` inside a line, because
-    the key can then be found with the parser. Also yields nothing for "strict" `rules`, or for a key inside a
-    mapping.
+    The line of the key is replaced, or a line is added above the others. This is only for front matter that
+    the parser cannot edit: it is not valid YAML, or it ends at a `---` inside a line, as Claude Code reads
+    it. For any other, for "strict" `rules`, and for a key inside a mapping, nothing is yielded. `block`: the
+    position of the front matter; `raw`: its text. The caller uses the first version that reads back
+    correctly.
     """
     if rules == "strict" or len(path) > 1:
         return
@@ -548,7 +554,7 @@ class CutDescription(Struct, frozen=True):
     read: str
     """The beginning of the description, which the agent reads."""
     whole: str
-    """The full text of the description's line."""
+    """The text that a person sees as the description: everything after the colon on its line."""
     sign: Literal["#", "---"]
     """The characters at which the agent stops reading."""
     start: int
@@ -655,11 +661,12 @@ BLOCK_HEADER = pattern_of(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]
 
 
 def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
-    """Yield `value` as YAML on one line: first in the style of the previous value, then in the plainest.
+    """Yield ways to write `value` as YAML on one line, in place of another value.
 
-    `style`: the quote or block sign of the previous style, empty for none; `flow`: the value is part of a
-    `{...}` or `[...]`, so it needs quotes. The caller parses each result, and uses the first that reads back
-    correctly.
+    The first is in the style of that value, the others are in the plainest style and in double quotes.
+    `style`: the quotation mark of that value, or `|` or `>`; empty for a plain one. `flow`: the value is part
+    of a `{...}` or `[...]`, so it needs quotes. The caller parses each result, and uses the first that reads
+    back correctly.
     """
     if style == "'" and value.isprintable():
         yield "'" + value.replace("'", "''") + "'"
@@ -679,10 +686,10 @@ def _escaped(value: str) -> str:
 
 
 def blocks(old: str, style: str, value: str) -> Iterator[str]:
-    """Yield `value` once, as a YAML block scalar in the style and indentation of the previous value.
+    """Yield `value` as a YAML block scalar that replaces `old`, or nothing if it cannot be written so.
 
-    `old`: the previous value as it is written; `style`: the sign of its style, `|` or `>`. Nothing is yielded
-    if `value` cannot be written in this way.
+    `old`: the previous value, a block scalar as it is written, whose style and indentation are kept.
+    `style`: the sign of this style, `|` or `>`.
     """
     header = BLOCK_HEADER.match(old)
     body = value.rstrip("\n")
@@ -722,9 +729,9 @@ _PROPERTIES = pattern_of(r"(?:[&!]\S*[ \t]+)*")
 
 
 class FrontError(ValueError):
-    """Raised if the requested change of the front matter is impossible.
+    """Raised if a change of the front matter is impossible, so that a person must edit the text.
 
-    `reason` names the cause, such as "malformed"; a person must edit the text directly.
+    `reason`: why it is impossible, such as "malformed"; "cannot" if no way to write the change works.
     """
 
     def __init__(self, reason: Reason) -> None:
@@ -733,15 +740,14 @@ class FrontError(ValueError):
 
 
 class FrontEntry(Struct, frozen=True):
-    """One key of the front matter.
-
-    `path` has one part, or two for a key inside a mapping. `text` is None for a value that is no string (a
-    number, a list, a nested mapping); `raw` is the value as written.
-    """
+    """One key of the front matter, with its value."""
 
     path: tuple[str, ...]
+    """The name of the key; two names for a key inside a mapping."""
     text: str | None
+    """The value if it is a string; None for a number, a list or a nested mapping."""
     raw: str
+    """The value as it is written."""
 
 
 class Front(Struct, frozen=True):
@@ -797,9 +803,9 @@ def set_value(
     """Return `text` with the string `value` under `key`, which is a name or a path of two names.
 
     A missing key is added below the last one, missing front matter above the text. `prefix_bytes`: the number
-    of bytes in which the agent searches for the end of the front matter, which must also lie there
-    afterwards; None: no limit. `rules`: how the agent reads front matter, "strict" (as mux does) or "lenient"
-    (as Claude Code does). Raises `FrontError`.
+    of bytes in which the agent searches for the end of the front matter; None: no limit. `rules`: how the
+    agent reads front matter, "strict" (as mux does) or "lenient" (as Claude Code does). Raises `FrontError`,
+    also if the agent would no longer find the end of the front matter.
     """
     path = _path(key)
     before = read(text, rules=rules)
@@ -899,9 +905,9 @@ def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
 def _chain(
     root: yaml12.YamlNode | None, path: tuple[str, ...]
 ) -> list[tuple[yaml12.YamlNode, tuple[yaml12.YamlNode, yaml12.YamlNode]]] | None:
-    """Return the nodes (mapping, (key, value)) for each name in `path`; None if a name is missing.
+    """Return (mapping, (key, value)), all nodes, for each name in `path`; None if a name is missing.
 
-    `root`: the root node of the front matter; None if that is empty.
+    The mapping is the one that has the key. `root`: the root node of the front matter; None if it is empty.
     """
     found, node = [], root
     for part in path:

@@ -146,9 +146,10 @@ def _said(plain: str) -> Iterator[int]:
 
 
 def _meant(plain: str) -> Iterator[int]:
-    """Yield the position at which each sentence of `plain` begins to express all ideas of a class of rules.
+    """Yield the position of each instruction that a class of rules finds in the text `plain`.
 
-    For the classes see `instruction_lines`.
+    A class describes one kind of instruction by several ideas (see `instruction_lines`). It finds each
+    sentence that has all of them; the position is that of the first idea in the sentence.
     """
     rules = _rules()
     bounds = [0, *(match.end() for match in _BOUNDARY.finditer(plain))]
@@ -169,10 +170,10 @@ def _meant(plain: str) -> Iterator[int]:
 
 
 def _asks(sentence: str, meaning: _Meaning, ideas: Mapping[str, re.Pattern[str]]) -> int | None:
-    """Return the position of the first idea in a sentence that has all ideas of `meaning`; otherwise None.
+    """Return the position in `sentence` at which the first idea of `meaning` occurs, if it has all of them.
 
-    None also if the sentence forbids the action, and `meaning` makes an exception for that. `ideas`: the name
-    of an idea -> its pattern.
+    None if it lacks an idea. None also if the sentence forbids the action, unless `meaning` is a class of
+    rules for which this does not matter. `ideas`: the name of an idea -> its pattern.
     """
     first = ideas[meaning.ideas[0]].search(sentence)
     if first is None:

@@ -50,8 +50,8 @@ class Ledger(Struct, frozen=True):
     - If another Reverie process wrote it and it contains the change, the delta stays, because this does not
       show that the agent has read the change.
 
-    A delta is also removed when a person reverses the change, when its file is deleted, or after 30 days
-    without a sign of the agent.
+    A delta is also removed when a person reverses the change, when the file of the memory is deleted, or
+    after 30 days without a sign of the agent.
 
     Whether a version contains a change is decided by its pins, its write times, and the rule that each use by
     the agent raises count and time together. The agent reads the whole file, so if it has read one change, it
@@ -60,7 +60,7 @@ class Ledger(Struct, frozen=True):
     """
 
     version: str = ""
-    """A hash of the entries with which the deltas were last compared, or which Reverie wrote last."""
+    """A hash of the sidecar's entries, as Reverie last wrote them or last compared them with the deltas."""
     deltas: Mapping[str, Delta] = field(default_factory=dict)
     """The changes by logical key (key in the sidecar), in the order in which they were made."""
     announced: bool = False
@@ -160,9 +160,9 @@ def put_back(
     """Apply the overwritten changes to `entries` again, in place; return all deltas, none marked as lost.
 
     `exists` returns whether a key has a file. An entry that Reverie had removed is removed again if it has no
-    file; if it has one, only the uses that were added to it stay. A delta that was applied again gets the
-    entries before and after this call, unless its entry did not exist before Reverie's change, so that an
-    undo still removes that entry.
+    file; if it has one, only the uses that were added to it since stay. In a delta that was applied again,
+    `before` and `after` become the entry before and after this call. The exception is an entry that Reverie
+    created: its delta keeps both values, so that an undo of the change still removes the entry.
     """
     made: dict[str, Delta] = {}
     for key, delta in deltas.items():
@@ -223,9 +223,10 @@ def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
 
 
 def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
-    """Return whether the agent dropped an entry that existed before the change `delta`.
+    """Return whether the sidecar no longer has the entry of `delta`, which existed before that change.
 
-    `now`: the present entry.
+    `now`: the present entry. False for a delta that is marked as lost, because Reverie knows that its change
+    is missing.
     """
     return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
 
@@ -248,11 +249,12 @@ def _moved(delta: Delta, now: MemoryUsage) -> Delta:
 def _remade(
     key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
 ) -> MemoryUsage | None:
-    """Return the current entry `now` with the change `delta` applied; None if the result is empty.
+    """Return the current entry `now` of the memory `key` with the change `delta` made to it again.
 
-    None also if Reverie had removed the entry and it has no file. Counts are added, the later time is used.
-    `exists` returns whether a key has a file. `agent_pin`: a pin other than in `before` is the agent's own
-    change, and is kept.
+    The uses that the change added are added to the count; of two times the later one is used. None if the
+    result is empty, or if Reverie had removed the entry and the memory has no file. `exists` returns whether
+    a key has a file. `agent_pin`: whether the agent wrote `now`; a pin that differs from `delta.before` is
+    then the agent's own change, and is kept.
     """
     if delta.after is None and not exists(key):
         return None

@@ -77,8 +77,8 @@ def lint(
     `data`: the bytes of the file, or their beginning; `size`: the total number of bytes, None if `data` is
     the whole file. `caps`: the limits of the agent. `rel`: the path of the file in the scope.
     `unseen_reason`: why the agent does not read the file (`MemoryFile.unseen_reason`); empty if it does, or
-    if that is unknown. `check` is called between the steps, but only once for a short text; it may raise to
-    stop.
+    if that is unknown. `check` may raise to stop: it is called several times during the work, or only once,
+    before it, if `data` is short.
     """
     total = len(data) if size is None else size
     if len(data) > _SHORT:

@@ -67,8 +67,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
     """One memory file.
 
-    The garbage collector skips these objects, because their fields cannot refer back to them; there are tens
-    of thousands, and each would cost time.
+    The garbage collector skips these objects (`gc=False`), which saves time, as there are tens of thousands.
+    This is safe because no field can refer back to its object.
     """
 
     rel: str
@@ -301,10 +301,11 @@ def apply_changes(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple
 def scope_usage(
     root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: ScopeUsage | None = None
 ) -> ScopeUsage | None:
-    """Return the usage of one root's files by relative path; None if a key cannot be turned into its path.
+    """Return the usage of one root's files by relative path; None if the path of a key cannot be found.
 
-    `usage`: logical key (key in the usage sidecar) -> usage. A key is turned into the path for which `key_of`
-    returns this key again. `previous` is an earlier result for the same root, whose paths are used again.
+    `usage`: logical key (key in the usage sidecar) -> usage. The path is taken from the key, and checked:
+    `key_of` must return the key for this path. `previous`: an earlier result for the same root, which saves
+    this work for the keys in it.
     """
     rels: dict[str, str] = {}
     known = previous.rels if previous is not None else {}
@@ -803,17 +804,18 @@ def _is_below_any(rel: str, directories: Collection[str]) -> bool:
 
 
 class IndexEntry(TypedDict):
-    """One memory in the agent's index, with the keys that the agent's own list operation uses.
-
-    `lastAccessedAt`: the time of the last use (UTC ms); None if it was never used.
-    """
+    """One memory in the agent's index, with the keys that the agent's own list operation uses."""
 
     path: str
+    """The memory path."""
     scope: str
     description: str
+    """The description as the agent shows it."""
     pinned: bool
     accessCount: int
+    """The number of uses."""
     lastAccessedAt: int | None
+    """The time of the last use (UTC ms); None if it was never used."""
 
 
 def scan_scope(
@@ -961,9 +963,9 @@ def _scan_changed(
 def _used_otherwise(
     files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
 ) -> list[str]:
-    """Return the paths of `files` of which the usage differs between `before` and `now`.
+    """Return the paths whose usage differs between `before` and `now`; some may not be in `files`.
 
-    All paths if either is None.
+    If `before` or `now` is None, return the paths of all `files`.
     """
     if before is None or now is None:
         return [file.rel for file in files]

@@ -11,15 +11,14 @@ from reverie.values import Struct
 
 
 class MovePlan(Struct, frozen=True):
-    """A plan for moving memories into a folder.
-
-    `targets`: old path -> new path. `clashes`: the old paths whose new path is taken. `refused`: the reason
-    why no memory can be moved; empty if one can.
-    """
+    """A plan for moving memories into a folder."""
 
     targets: Mapping[str, str]
+    """Old path -> new path, for each file or folder to move."""
     clashes: tuple[str, ...] = ()
+    """The old paths whose new path is taken, on disk or by another path of the plan."""
     refused: str = ""
+    """The reason, as a sentence, why the plan is empty; empty if there is something to move."""
 
 
 def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:

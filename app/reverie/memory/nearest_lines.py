@@ -47,5 +47,8 @@ def _pairs_compared(wanted: str, window: str) -> int:
 
 
 def _is_short(wanted: str, window: str) -> bool:
-    """Return whether `wanted` and `window` are short enough to compare in parts too, in cubic time."""
+    """Return whether the texts are short enough to compare one also with each part of the other.
+
+    This takes cubic time.
+    """
     return max(len(wanted), len(window)) <= _LONGEST_PART

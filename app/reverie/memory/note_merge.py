@@ -126,16 +126,16 @@ def _has_markers(content: bytes | None) -> bool:
 
 
 class _Pieces(Struct, frozen=True):
-    """A merged part of a note: its lines for the local store and for the shared copy.
-
-    `cards`: differences that a person has to decide. `dropped`: the targets of index entries that were left
-    out.
-    """
+    """A merged part of a note."""
 
     local: list[str]
+    """The lines for the local store."""
     shared: list[str]
+    """The lines for the shared copy."""
     cards: tuple[MergeCard, ...] = ()
+    """The differences that a person has to decide."""
     dropped: tuple[str, ...] = ()
+    """The targets of index entries that were left out, because no note has this name."""
 
 
 def _merged_texts(
@@ -274,10 +274,10 @@ def _three_way(
 
 
 def _placed(frame: Sequence[K], others: Sequence[K]) -> list[K]:
-    """Return the items of `frame` in their order, with the items that only `others` has inserted among them.
+    """Insert into `frame` the items that only `others` has, and return the result.
 
-    Each of these is inserted behind the item that precedes it in `others`, or at the beginning if it is the
-    first item of `others`.
+    Each of them is inserted behind the item that precedes it in `others`, or at the beginning if it is the
+    first item of `others`. The items of `frame` stay in their order.
     """
     placed, there = list(frame), set(frame)
     after: K | None = None
@@ -406,8 +406,8 @@ def _keeps_promises(
 ) -> bool:
     """Return whether each line occurs in `merged` as often as the changes of both sides require.
 
-    It must occur at least as often as in `base`, less the larger deletion, plus the larger addition; and at
-    most as often as if the additions of both sides were counted. Blank lines are ignored.
+    The least allowed number is that in `base`, less the larger of the two sides' deletions, plus the larger
+    of their additions; for the greatest, both additions are added. Blank lines are ignored.
     """
     before, mine, other, after = (Counter(map(str.strip, lines)) for lines in (base, ours, theirs, merged))
     for line in before.keys() | mine.keys() | other.keys() | after.keys():

@@ -51,8 +51,9 @@ class Tally:
     def drop(self, key: str, entries: Iterable[str] = ()) -> None:
         """Move the counts of the deleted memory or folder `key` to `gone`.
 
-        `entries`: the keys of all memories deleted with it, including memories that Reverie never used: if
-        they are restored, none of their uses is Reverie's.
+        `entries`: the keys of all deleted memories that had an entry in the sidecar. Those that Reverie never
+        used get a count of 0 in `gone`, so that their uses are not taken for Reverie's if the deletion is
+        undone.
         """
         for below in {*entries, *(each for each in self.uses if is_below(each, key))}:
             self.gone.pop(below, None)

@@ -99,10 +99,10 @@ class ShareAssigner:
         return [Share(actor, run_id, groups[actor, run_id]) for actor, run_id in order]
 
     def log(self, at_ms: int) -> None:
-        """Write the authors that `share` determined to the write log, after the commit.
+        """Add the changes that `share` assigned to the agent or to "outside" to the write log.
 
-        Without this, a later change by others to a content that Reverie wrote earlier would be assigned to
-        Reverie.
+        Call this after the commit. Otherwise, if another program later restores a content that Reverie once
+        wrote to the same file, that change would be assigned to Reverie. `at_ms`: the present time, UTC ms.
         """
         self._actors.record_all(self._outside, actor=OUTSIDE, run_id=None, at_ms=at_ms)
         self._actors.record_all(self._by_agent, actor=AGENT, run_id=None, at_ms=at_ms)
@@ -381,18 +381,17 @@ _log = logging.getLogger("reverie.memory")
 
 
 class DiskChangeListener:
-    """The effects of one actor's changes in a home on disk: locks, author, usage, history.
+    """The `ChangeListener` for changes by one actor in a home on disk.
 
-    Usage is counted as in formats/mux.md section 8: with the memory commands, a read by an agent and any
-    write count as one use; a read by a person does not (the commands do not report it). A write in the window
-    or by a run is not a use, because uses decide which memories the agent loads next. The history is written
-    first, so that a change that could not be undone is not made. If a use cannot be counted, this is a
-    warning after a change, and a line in the log after a read.
+    It takes the locks, logs the author, and updates usage and history. The history is written first, so that
+    a change that could not be undone is not made. If the usage cannot be updated, this is a warning after a
+    change, and a line in the log after a read.
 
-    `after_change` is called with each changed path, for the snapshot after the change; `writing` with each
-    file and its new content, before it is replaced; `warn` with a sentence for each failure after a change
-    was made. `counts`: whether a write or a rename is a use, as with the agent's command; False for a person
-    in the window.
+    `counts`: whether a write, a rename or a pin by this actor counts as a use of the memory, as it does with
+    the agent's own commands (formats/mux.md section 8). False for the window and for other programs, because
+    uses decide which memories the agent loads next. `after_change` is called with each changed path, so that
+    the caller can make a snapshot; `writing` with the root, path and new content of each file, before it is
+    replaced; `warn` with a sentence for each failure that occurs after a change was made.
     """
 
     def __init__(

@@ -155,13 +155,12 @@ def _folders_above(rel: str) -> Iterator[str]:
 
 
 class Savepoint(Struct, frozen=True):
-    """The state of an overlay (changes to files in memory only) at one moment, for `rollback`.
-
-    `written`: path -> content; None: the file is deleted.
-    """
+    """The state of an overlay (changes to files in memory only) at one moment, for `rollback`."""
 
     written: Mapping[str, bytes | None]
+    """Path of each changed file -> its content; None: the file is deleted."""
     removed_directories: frozenset[str]
+    """The paths of the directories that the overlay removed or moved away."""
 
 
 class OverlayFiles:

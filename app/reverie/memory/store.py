@@ -49,16 +49,16 @@ _MOST_READ = 64 * 1024 * 1024 + 1
 
 
 class StoredText(Struct, frozen=True):
-    """The text of one memory.
-
-    `sha256`: the hash of `content` in UTF-8. `valid`: whether the file is valid UTF-8; if not, the invalid
-    bytes were replaced by U+FFFD in `content`. `size`: the size of the file in bytes.
-    """
+    """The text of one memory."""
 
     content: str
+    """The text of the file; invalid bytes are replaced by U+FFFD."""
     sha256: str
+    """The hex SHA-256 of `content` in UTF-8."""
     valid: bool
+    """Whether the file is valid UTF-8, so that `content` is exact."""
     size: int
+    """The size of the file in bytes."""
 
 
 class MemoryStore:
@@ -240,10 +240,10 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Delete the file or folder at the path `parsed`, without retrying.
+        """Delete the file or folder at the path `parsed`, in one attempt.
 
-        If a file was written to after the snapshot, restores the removed entries and raises
-        `_OvertakenStore`.
+        First the contents are stored in the history. If another process writes to a file after that, the
+        removed entries are restored, and `_OvertakenStore` is raised.
         """
         entry = files.entry(parsed.rel)
         if entry is None:
@@ -397,9 +397,9 @@ class MemoryStore:
 
     @staticmethod
     def _files_below(files: ScopeFiles, rel: str, entry: DirectoryEntry) -> dict[str, _Stamp]:
-        """Return the stamp of the file `rel`, or of each file in this folder, by path.
+        """Return the stamp of each file at or below `rel`, by path; a later write changes the stamp.
 
-        A later write changes the stamp. `entry`: the file or folder.
+        `entry`: the file or folder at `rel`.
         """
         if entry.kind == "file":
             return {rel: _stamp(entry)}
@@ -420,7 +420,10 @@ class _Stamp(Struct, frozen=True):
 
 
 class _OvertakenStore(Exception):
-    """Raised if another process wrote to the file between the snapshot and the deletion."""
+    """Raised if another process wrote to a file that was about to be deleted.
+
+    It wrote after the content was stored in the history, so the new content would be lost.
+    """
 
 
 def _stamp(entry: DirectoryEntry) -> _Stamp:

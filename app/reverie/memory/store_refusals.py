@@ -15,9 +15,9 @@ from reverie.memory.scope_files import ScopeFiles
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """Raise `StoreError` if `valid` is False: the memory at `parsed` is not text; a write would damage it.
+    """Raise `StoreError` if the memory at `parsed` is not text, because a write would damage it.
 
-    `valid`: whether the content is text that can be written again without loss.
+    `valid`: whether it is text that can be written again without loss.
     """
     if not valid:
         raise StoreError(

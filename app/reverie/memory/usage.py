@@ -57,7 +57,10 @@ _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errn
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Return whether `error` means that the system refused to open the sidecar, not that no home exists."""
+    """Return whether the cause of `error` is that the operating system refused to open the sidecar.
+
+    `Unavailable` has other causes, too, such as a missing home.
+    """
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
@@ -67,7 +70,8 @@ class UsageRestored(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     """The keys of the changes restored now."""
     announce: int = 0
-    """The number of changes that a running agent lacks, if the person was not informed yet; else 0."""
+    """The number of changes that a running agent does not know, for a message to the person; 0 if there are
+    none, or if the person was informed before."""
     pending: bool = False
     """Whether changes still have to be restored: try again in a second."""
 
@@ -250,8 +254,8 @@ class UsageLog:
         """Restore the changes of pins and use that the agent has overwritten; return the result.
 
         `patient`: for callers that repeat the call. Changes are then restored only every few seconds, and
-        only after other processes had time to notice the loss too. While the sidecar must not be written,
-        nothing is restored; the changes are remembered (`memory.ledger`).
+        not at once: a Reverie with another profile must have time to see that its changes were overwritten,
+        too. While the sidecar must not be written, nothing is restored; the ledger keeps the changes.
         """
         try:
             return self._reapply(patient=patient)
@@ -294,10 +298,12 @@ class UsageLog:
         tell: bool = False,
         put_back: bool = True,
     ) -> UsageRestored:
-        """Apply `rule`, which changes only the entries in `keys` and below `subtrees`.
+        """Restore the changes that the agent has overwritten, then change the sidecar with `rule`.
 
-        `tell`: mark the changes that a running agent lacks as announced to the person. With `put_back` False,
-        changes that the agent overwrote are recorded but not restored. Returns the result of restoring them.
+        Returns the result of restoring. `rule` gets all entries, and may change those with the keys `keys`,
+        and those at and below the keys `subtrees`. `tell`: mark the changes that a running agent does not
+        know as announced to the person. With `put_back` False, overwritten changes are only marked as such in
+        the ledger.
         """
         self._require_home()
         if self._ledger is None:
@@ -387,19 +393,22 @@ class UsageLog:
 
 
 class _Request(Struct, frozen=True):
-    """A change (`rule`) of the entries in `keys`, and of the entries at and below those in `subtrees`.
-
-    `tell` and `put_back` are as in `UsageLog._change`. `now`: UTC ms; `exists` returns whether a key has a
-    file.
-    """
+    """One change of the sidecar that `UsageLog._change` makes."""
 
     rule: Callable[[Entries], object]
+    """Changes the entries, in place."""
     keys: tuple[str, ...]
+    """The keys of the entries that `rule` may change."""
     subtrees: tuple[str, ...]
+    """The keys of further entries that `rule` may change, with all entries below them."""
     tell: bool
+    """Whether to mark the changes that a running agent does not know as announced to the person."""
     put_back: bool
+    """Whether to restore, before the change, those that the agent has overwritten."""
     now: int
+    """The present time, UTC ms."""
     exists: Callable[[str], bool]
+    """Returns whether a key has a file."""
 
     def states(self, entries: Entries, also: Iterable[str] = ()) -> dict[str, MemoryUsage | None]:
         keys = [
@@ -411,17 +420,16 @@ class _Request(Struct, frozen=True):
 
 
 class _UsageOutcome(Struct, frozen=True):
-    """The result of a change.
-
-    `data`: the new content of the sidecar; None: the sidecar is not written. `ledger`: the ledger
-    afterwards. `rejected`: the entries that were removed because they are not objects. `kept`: the result of
-    restoring changes that were lost.
-    """
+    """The result of one change of the sidecar."""
 
     data: dict[str, Any] | None
+    """The new content of the sidecar; None: the sidecar is not written."""
     ledger: Ledger
+    """The ledger after the change."""
     rejected: Mapping[str, Any]
+    """The entries that were removed because they are not objects."""
     kept: UsageRestored
+    """The result of restoring changes that the agent had overwritten."""
 
 
 def _outcome(

@@ -36,12 +36,10 @@ _ENTRIES = "permitted"
 
 
 class ReadOnlyStore(StoreError):
-    """Raised if Reverie must not write into a store (directory of notes).
-
-    `refusal` has the reason and the evidence; `reason` is its `reason`.
-    """
+    """Raised if Reverie must not write into a store (directory of notes)."""
 
     refusal: Refusal
+    """Why Reverie must not write, with the evidence; the `reason` of this error is `refusal.reason`."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(

@@ -54,14 +54,13 @@ ORDER BY id DESC LIMIT 1
 
 
 class Attribution(Struct, frozen=True):
-    """The actor who wrote a content, and the time of the write (UTC ms).
-
-    `run_id`: the run that wrote it; None if it was no run.
-    """
+    """Who wrote a content to a file, and when."""
 
     actor: str
     run_id: str | None
+    """The run that wrote it; None if it was no run."""
     at_ms: int
+    """The time of the write, UTC ms."""
 
 
 class _DamagedLogError(Unavailable):

@@ -58,31 +58,31 @@ class MalformedError(ValueError):
 
 
 class Value(Struct, frozen=True):
-    """The value of a node, as far as this program needs it.
-
-    `text` is the string, None for a value of another type. Two mapping keys with the same `identity` (type
-    and value) are equal; None, for a collection, never equals another.
-    """
+    """The value of a node, as far as this program needs it."""
 
     text: str | None
+    """The string; None for a value of another type."""
     identity: tuple[str, object] | None
+    """The type and value of a scalar, to find equal keys in a mapping; None for a collection, which equals
+    no other."""
 
 
 _COLLECTION = Value(None, None)
 
 
 class YamlNode(Struct, eq=False):
-    """One node of a parsed block of YAML.
-
-    `start` and `end` are its span in characters; a block collection ends where its last leaf ends. `line` and
-    `column` count from zero.
-    """
+    """One node of a parsed block of YAML."""
 
     kind: Kind
     start: int
+    """The position of the first character in the block."""
     end: int
+    """The position after the last character; an indented collection ends where its last scalar or alias ends.
+    """
     line: int
+    """The number of the line at `start`, from 0."""
     column: int
+    """The number of the column at `start`, from 0."""
     value: Value
     """The value of the node; an alias has the value of its `target`."""
     style: str = ""

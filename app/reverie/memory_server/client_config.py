@@ -21,10 +21,11 @@ def config_text(
 ) -> str:
     """Return the lines that a person adds to the configuration of a client of the memory server.
 
-    `client`: `claude`, `codex`, `vscode`, `cursor` or `gemini`. `command`: the command that starts the
-    server; `url`: the address of a server that is reached over HTTP instead; empty: the client starts the
-    server with `command`. `tools`: the tools that `claude` should run without asking. `environment`: the
-    variables of `PASSED_ON` that the client must pass on to the server.
+    `client`: `claude`, `codex`, `vscode`, `cursor` or `gemini`. `url`: the address of a server that the
+    client reaches over HTTP; if it is empty, the client starts a server of its own. `command`: the words of
+    the command that it starts the server with. `environment`: name -> value of the environment variables that
+    a server started in this way needs. `tools`: the names of the tools that Claude Code should run without
+    asking; other clients ignore them.
     """
     if client == "claude":
         return _claude(command, url, tools, environment)

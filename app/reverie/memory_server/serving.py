@@ -79,10 +79,11 @@ class ToolHandlers:
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
     async def _introduce(self, ctx: Any, call_next: Callable[[Any], Any]) -> Any:
-        """Add the instructions for the model to the answer to the first request of a client.
+        """Answer a request, and add the instructions for the model if a client connects with it.
 
-        The SDK calls this for each request; `call_next(ctx)` returns the answer. The instructions depend on
-        the client and on the time, because they say what it may change and list the memories.
+        The SDK calls this middleware for each request; `call_next(ctx)` returns the SDK's answer to the
+        request `ctx`. The instructions are made at each connection, because they say what this client may
+        change, and list the memories at that time.
         """
         answer = await call_next(ctx)
         if ctx.method not in ("initialize", "server/discover"):

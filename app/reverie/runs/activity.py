@@ -41,13 +41,7 @@ Gate = tuple[str, str]
 
 
 class ActivityEntry(Struct, frozen=True):
-    """One decision of a background service, as an entry of the Activity log.
-
-    `at`: the time of the decision; `last_at`: the time of its last repetition (both UTC ms); `times`: how
-    many times in a row the decision was made. `event`: its name, such as `consolidation.started`; `level`:
-    `info` or `warning`. `home`: the path of the home. `workspace_id`, `run_id`: None if the decision concerns
-    no workspace or run.
-    """
+    """One decision of a background service, as an entry of the Activity log."""
 
     at: int
     """The time of the decision, UTC ms."""
@@ -57,8 +51,11 @@ class ActivityEntry(Struct, frozen=True):
     """`info` or `warning`."""
     text: str
     home: str = ""
+    """The path of the home."""
     workspace_id: str | None = None
+    """The workspace that the decision concerns; None if there is none."""
     run_id: str | None = None
+    """The run that the decision concerns; None if there is none."""
     details: Mapping[str, Any] = field(default_factory=dict)
     times: int = 1
     """The number of times in a row that this decision was made."""
@@ -67,16 +64,17 @@ class ActivityEntry(Struct, frozen=True):
 
 
 class _Repeated(Struct):
-    """The repetitions of an entry that have been counted before the entry itself is read.
+    """The repetitions of an entry, counted before the entry itself is read.
 
-    The log is read from its last line to its first, so repetitions are read before their entry. `number`: the
-    position of the last repetition, counted from the end of the log; the entry gets this position. `last_at`:
-    the time of the last repetition, UTC ms; `times`: the number of repetitions.
+    The log is read from its last line to its first, and the repetitions of an entry come after it.
     """
 
     number: int
+    """The position of the last repetition, counted from the end of the log; it becomes that of the entry."""
     last_at: int
+    """The time of the last repetition, UTC ms."""
     times: int = 0
+    """The number of repetitions that were read so far."""
 
 
 class Activity:
@@ -126,7 +124,7 @@ class Activity:
     def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
         """Return at most `limit` entries, newest first, from the log and its rotated file.
 
-        Afterwards `damaged_lines` is the number of lines that were skipped.
+        Sets the attribute `damaged_lines` to the number of lines that were skipped because they are damaged.
         """
         # The order is that of the last line of each entry, because a clock may stand still (`--now`) or go
         # back. The file is read from its end: it is read again after every decision, and the view shows only
@@ -167,7 +165,7 @@ class Activity:
             self._append(json.dumps(again if same else entry, ensure_ascii=True) + "\n")
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
-        """Return the newest entry with this event and workspace id (`gate`) in the last 64 KiB of the log.
+        """Return the newest entry with the event and workspace id `gate` in the last 64 KiB of the log.
 
         Lines that only count a repetition (with the key `again`) are skipped. Returns None if there is no
         such entry.

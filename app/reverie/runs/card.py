@@ -87,9 +87,7 @@ class BeforeAfter(Struct, frozen=True):
 class CardCounts(Struct, frozen=True):
     """The figures of a consolidation's report card that are shown in one line.
 
-    A fact is a statement in a memory. `below_cut`: the number of facts that a session no longer loads at its
-    start. `contradictions`, `tokens` and `stale` (statements that are no longer true) are increases, negative
-    for a decrease; the other figures are numbers.
+    A fact is a statement in a memory.
     """
 
     facts: int = 0
@@ -118,9 +116,7 @@ class CardCounts(Struct, frozen=True):
 class ReportCard(Struct, frozen=True):
     """The report card of a consolidation: which facts it kept, changed, invented or lost.
 
-    A fact is a statement in a memory; `facts` and `kept` are numbers of facts. `below_cut`: the facts that a
-    session no longer loads at its start. `tokens`: the size of the texts that a session loads at its start.
-    `stale`: the number of statements that are no longer true according to their repository.
+    A fact is a statement in a memory; `facts` and `kept` are numbers of facts.
     """
 
     facts: int = 0
@@ -129,9 +125,11 @@ class ReportCard(Struct, frozen=True):
     invented: tuple[PlacedFact, ...] = ()
     lost: tuple[PlacedFact, ...] = ()
     below_cut: tuple[PlacedFact, ...] = ()
+    """The facts that a session no longer loads at its start."""
     contradictions: BeforeAfter = field(default_factory=BeforeAfter)
     broken_links: tuple[BrokenLink, ...] = ()
     tokens: BeforeAfter = field(default_factory=BeforeAfter)
+    """The size of the texts that a session loads at its start."""
     stale: BeforeAfter = field(default_factory=BeforeAfter)
     """The number of statements that are no longer true according to their repository."""
 

@@ -32,15 +32,11 @@ _SHOWN_CHARS = 500
 
 
 class Rails(Struct, frozen=True):
-    """The limits of a run: the scopes and paths that it may change, and the number of changes (`budget`).
-
-    `is_protected(path)` returns whether the path is pinned or has a pinned memory below it. `undeletable`:
-    scopes from which nothing may be deleted. `kept(command, path)` returns the reason why the command must
-    not change the path, "" if it may.
-    """
+    """The limits of a run: the scopes and paths that it may change, and the number of changes."""
 
     scopes: frozenset[Scope]
     budget: int
+    """The maximum number of changes."""
     is_protected: Callable[[MemoryPath], bool]
     """A function that returns whether a path is pinned or has a pinned memory below it."""
     dry_run: bool = False
@@ -49,16 +45,16 @@ class Rails(Struct, frozen=True):
     kept: Callable[[str, MemoryPath], str] = lambda _command, _path: ""
     """A function `(command, path)` that returns the reason why the command must not change the path.
 
-    The reason follows from the path's role for the agent; it is empty if the command may change the path.
+    The reason is the role of the file for the agent, such as an index. It is empty if the command may change
+    the path.
     """
 
 
 class JournalEntry(Struct, frozen=True):
     """One request to change a memory, and its outcome.
 
-    The fields are those of an operation in the agent's record of a consolidation (a coverage record), and
-    `reason`: why the engine made the request. `new_path`: the destination of a rename. `note`: why the
-    request was not applied.
+    The fields except `reason` are those of an operation in the agent's record of a consolidation (coverage
+    record).
     """
 
     command: str

@@ -32,20 +32,21 @@ UsageDelta = Mapping[str, MemoryUsage | None]
 class FileIntent(Struct, frozen=True):
     """One file that the run changes, with the hashes (SHA-256) of its content before and after.
 
-    A hash of None means that there is no file. `rel`: the path of the file below the directory of its scope,
-    which `key` identifies; `directory`: that directory, relative to the home. `usage_prefix`: the beginning
-    of the keys of its files in the file of pins and use counts; None if unknown. `mode`: the permission bits
-    with which a deleted file is restored. `place` is unused.
+    A hash of None means that there is no file. The root of the file is the directory of its scope.
     """
 
     key: str
-    """The key of the file's root in the home."""
+    """The key of the file's root, such as `global` or `workspace/<id>`; `COMPANIONS` for a companion."""
     scope: Scope
     directory: str
     """The directory of the file's root, relative to the home."""
     usage_prefix: str | None
-    """The beginning of the keys of the root's files in the file of pins and use counts; None if unknown."""
+    """The beginning of the keys of all files below the root in the record of pins and use counts.
+
+    None if it is unknown.
+    """
     rel: str
+    """The path of the file below its root."""
     before: str | None
     after: str | None
     mode: int | None = None
@@ -63,14 +64,7 @@ class FileIntent(Struct, frozen=True):
 
 
 class Journal(Struct, frozen=True):
-    """All changes that a run is about to make: of files, directories, pins and usage.
-
-    `emptied`: directories that the run deletes if they are empty; `made`: directories that it creates,
-    deepest first. `coverage`: the agent's record of the consolidation to write; None if the run has none.
-    `for_review`: the journal is only shown and never applied. `ops`: the commands for the run's record; empty
-    if they are in `coverage`. `commit`: the history's commit with the previous contents, for a change by
-    hand.
-    """
+    """All changes that a run is about to make: of files, directories, pins and usage."""
 
     intents: tuple[FileIntent, ...]
     emptied: tuple[tuple[str, str], ...] = ()
@@ -81,7 +75,9 @@ class Journal(Struct, frozen=True):
     Undo removes the ones that are empty by then.
     """
     usage_before: UsageDelta = field(default_factory=dict)
+    """The pins and usage that the run changes, as they are before the run."""
     usage_after: UsageDelta = field(default_factory=dict)
+    """The same pins and usage as they are after the run."""
     coverage: Mapping[str, Any] | None = None
     """The agent's record of the consolidation (coverage record) to write; None if the run has none."""
     for_review: bool = False
@@ -89,7 +85,9 @@ class Journal(Struct, frozen=True):
     ops: tuple[Mapping[str, Any], ...] = ()
     """The commands as the record stores them; empty if they are in the coverage record."""
     commit: str = ""
-    """For a change by hand, the history's commit with the previous contents; empty if they are in the images.
+    """For a change by hand, the history's commit with the previous contents.
+
+    Empty if the run's images (stored contents of files) have these contents.
     """
 
 

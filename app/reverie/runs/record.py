@@ -50,10 +50,7 @@ SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
 
 
 class Progress(Struct, frozen=True):
-    """A step of a running job: its name, and how many of `total` parts are done (`total` 0: unknown).
-
-    `op`: the command that was carried out last; None if this step is not a command.
-    """
+    """A step of a running job: its name, and how many of `total` parts are done (`total` 0: unknown)."""
 
     step: str
     done: int = 0
@@ -63,20 +60,15 @@ class Progress(Struct, frozen=True):
 
 
 class RunResult(Struct, frozen=True):
-    """The result of a run of any kind: its outcome, changes, costs and conflicts.
-
-    `reason`: a word for programs that explains an outcome such as failed or skipped. `ops`: the commands that
-    changed memories. `record`: the coverage or harvest record that the run saved (or, as a dry run, would
-    save). `usage`: the tokens of the model by kind. `conflicts`: the paths that were left unchanged because
-    another program had changed the files. `reverts`: the id of the run that this run undid; None if it undid
-    none.
-    """
+    """The result of a run of any kind: its outcome, changes, costs and conflicts."""
 
     run_id: str
     outcome: Outcome
     summary: str
     reason: str = ""
+    """A word for programs that explains an outcome such as failed or skipped."""
     ops: tuple[Op, ...] = ()
+    """The commands to change memories, each with whether it was applied."""
     record: Mapping[str, Any] = field(default_factory=dict)
     """The coverage or harvest record (the agent's record of the run) as saved, or as a dry run would save it.
 
@@ -114,9 +106,7 @@ _OPEN = ".open"
 class RunRecord(Struct, frozen=True):
     """The facts about one run that people and scripts see.
 
-    Times are UTC ms. `trigger`: the occasion of the run, such as "manual" or "launch". `engine`: `rules`, or
-    a model as `provider:model`. `reason`: a word for programs that explains an outcome such as failed or
-    skipped. `ops`: the commands of the run, each with `command`, `path`, `applied` and optionally `note`.
+    Times are UTC ms.
     """
 
     id: str
@@ -136,8 +126,10 @@ class RunRecord(Struct, frozen=True):
     """The end of the run; None while it is in progress."""
     outcome: Outcome = "running"
     reason: str = ""
+    """A word for programs that explains an outcome such as failed or skipped."""
     summary: str = ""
     ops: tuple[Mapping[str, Any], ...] = ()
+    """The commands of the run, each with `command`, `path`, `applied` and optionally `note`."""
     usage: Mapping[str, int] | None = None
     """The tokens of the model (`inputTokens`, `outputTokens`, ...); None if unknown or no model was used."""
     dry_run: bool = False

@@ -40,17 +40,16 @@ class LostLine(Struct, frozen=True):
 
 
 class Retention(Struct, frozen=True):
-    """The result of the retention check over a whole run.
-
-    `blocked_deletes`: the deleted memories of which some lines are not kept elsewhere. `loss_percent`: name
-    of the scope -> the share of its lines that were lost, in percent; scopes without a loss are left out.
-    """
+    """The result of the retention check over a whole run."""
 
     lost: tuple[LostLine, ...]
     blocked_deletes: tuple[str, ...]
     """The deleted memories of which some lines are not kept elsewhere."""
     loss_percent: Mapping[str, float]
-    """Scope name -> the share of its lines that were lost, in percent; see `counted_lines`."""
+    """Name of the scope -> the share of its lines that were lost, in percent.
+
+    Scopes without a loss are left out. Not every line counts; see `counted_lines`.
+    """
 
     def exceeds(self, max_loss_percent: float) -> bool:
         """Return whether any scope lost more than `max_loss_percent` percent of its lines."""
@@ -83,16 +82,17 @@ def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Rete
 
 
 def folded_words(line: str) -> str:
-    """Return the words of a line in lower case, each with a space before and after; "" if there are no words.
+    """Return the words of a line in lower case, with one space before, between and after them.
 
-    A leading list marker or `description:` is ignored, because a merge may renumber or rewrap a line.
+    The result is "" if the line has no words. A leading list marker or `description:` is ignored, because a
+    merge may renumber or rewrap a line.
     """
     words = _WORDS.findall(_LEAD.sub("", line).casefold())
     return f" {' '.join(words)} " if words else ""
 
 
 def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str]:
-    """Return the lines of `texts` (by memory path) that also occur in `others`.
+    """Return the lines of `texts` (by memory path) whose words also occur in a line of the texts `others`.
 
     The lines are as `folded_words` returns them.
     """
@@ -151,8 +151,8 @@ def is_inbox_noise(path: str, line: str) -> bool:
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
     """Return (number from 1, words) of each line of a text that counts in the retention check.
 
-    The words are as `folded_words` returns them. A line does not count if it has no words, if it is in `but`,
-    or if it is text around the candidates in a harvest inbox (`is_inbox_noise`).
+    The words are as `folded_words` returns them. A line does not count if it has no words, if it is one of
+    the lines `but`, or if it is text around the candidates in a harvest inbox (`is_inbox_noise`).
     """
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):

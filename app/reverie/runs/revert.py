@@ -118,15 +118,10 @@ def _upside_down(content: bytes) -> bytes:
 
 
 class RevertPlan(Struct):
-    """The changes that a revert is going to make, and the files that it has to leave as they are.
-
-    `journal`: the changes of the run to undo. `part`: the files and hunks to undo; None for everything that
-    is left of the run. `taken`: the parts that were undone before. `counts`: path -> the number of hunks that
-    can be undone one by one. `conflicts`: the files to leave as they are. `refused`: path -> the reason why
-    the file of a conflict cannot be written.
-    """
+    """The changes that a revert is going to make, and the files that it has to leave as they are."""
 
     journal: Journal
+    """The changes of the run to undo."""
     part: Parts | None
     """The part to undo; None for everything that is left of the run."""
     taken: Parts
@@ -135,6 +130,7 @@ class RevertPlan(Struct):
     """Path -> the number of hunks that can be undone one by one."""
     changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
+    """The files to leave as they are."""
     refused: dict[str, str] = field(default_factory=dict)
     """Path -> the reason why the file of a conflict cannot be written, such as another file at its path."""
 
@@ -146,9 +142,9 @@ class RevertPlan(Struct):
 
 
 def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
-    """Return the plan that undoes a change that a person made by hand, not a run.
+    """Return the plan that undoes an edit by a person, which has a transaction but is not a run.
 
-    `transaction`: the transaction of the change; `journal`: its journal. Nothing is merged: a file that was
+    `transaction`: the transaction of the edit; `journal`: its journal. Nothing is merged: a file that was
     changed since stays as it is, so that a person can decide. Raises `StoreError` if the previous contents
     are missing.
     """

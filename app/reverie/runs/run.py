@@ -111,8 +111,8 @@ class RunDependencies(Struct, frozen=True):
 def recover(parts: RunDependencies, purpose: str) -> None:
     """Finish or undo the runs of killed processes.
 
-    If another run holds the lease, nothing is done, because that run has already recovered them. `purpose` is
-    the text that the lease shows.
+    If another run holds the lease, nothing is done, because that run has already recovered them. `purpose`:
+    the text that is shown to others while this process holds the lease.
     """
     if not parts.runs.unsettled():
         return
@@ -147,23 +147,17 @@ class Costs(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The changes that a run is going to make, computed from the present files.
-
-    `changes`: the changes of files; `emptied`, `removed`: directories to delete if they are empty. `outcome`:
-    None if it follows from the changes. `ops`: the commands for the record; None: one for each change.
-    `coverage`: the agent's record of the consolidation to write; None: there is none, and `record` is the one
-    for the result. `restores`: allow hidden files to come back. `for_review`: only write the journal, and
-    apply nothing.
-    """
+    """The changes that a run is going to make, computed from the present files."""
 
     summary: str
     changes: Sequence[FileChange] = ()
+    """The changes of files."""
     ops: tuple[Op, ...] | None = None
     """The commands for the record; None if there is one command per change."""
     outcome: Outcome | None = None
-    """The outcome, if the plan fixes it; None: `completed`, or `unchanged` if no file differs.
+    """The outcome of the run; None: `completed`, or `unchanged` if no file differs.
 
-    A plan that fixes a failure or a cancellation changes nothing unless `even_empty`.
+    If it is a failure or a cancellation, the plan changes nothing unless `even_empty` is set.
     """
     reason: str = ""
     next_step: str = ""
@@ -176,7 +170,9 @@ class Plan(Struct, frozen=True):
     record: Mapping[str, Any] = field(default_factory=dict)
     """The value of `RunResult.record` if there is no `coverage`."""
     usage_before: UsageDelta = field(default_factory=dict)
+    """The pins and usage that the run changes, as they are before the run."""
     usage_after: UsageDelta = field(default_factory=dict)
+    """The same pins and usage as they are after the run."""
     emptied: Sequence[tuple[ScopeRoot, str]] = ()
     """Directories (root, path) to delete if they are empty."""
     removed: Sequence[tuple[str, str]] = ()
@@ -186,7 +182,7 @@ class Plan(Struct, frozen=True):
     for_review: bool = False
     """Whether the plan is only journaled and not applied: a dry run, or a run that waits for a review."""
     even_empty: bool = False
-    """Whether to carry out the plan even if it changes no file."""
+    """Whether to carry out the plan even if it changes no file, or has the outcome of a failure."""
     conflicts: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     """Additional details for the record."""
@@ -198,35 +194,28 @@ SWITCHED_OFF = Plan("Turned off while it ran; nothing was changed.", outcome="ca
 class RunContext(Struct, frozen=True):
     """The data of a run that its job may use: id, start, stop conditions, and a callback for progress.
 
-    `started_at` is in UTC ms. `limits`: its method `check` raises if the run must stop; `think` calls it
-    every few milliseconds.
+    `started_at` is in UTC ms.
     """
 
     id: str
     started_at: int
     limits: StopCheck
-    """Stop conditions; `think` calls their `check` every few milliseconds."""
+    """The stop conditions: their method `check` raises if the run must stop.
+
+    `think` calls it every few milliseconds.
+    """
     progress: Callable[[Progress], None]
 
 
 class Holding(Struct):
-    """The state of the agent's own lock while a run holds it.
-
-    `changed`: whether the run changed something; the run sets this before the lock is released.
-    """
+    """The state of the agent's own lock while a run holds it."""
 
     changed: bool = False
     """Whether the run changed something; the run sets this before the lock is released."""
 
 
 class RunEnd(Struct, frozen=True):
-    """The outcome of a run, with everything that its record needs, before the record is finished.
-
-    `changed`: the files of the home that the run changed; `companions`: those that are not memories, as paths
-    relative to the home. `conflicts`: the paths of files left as they are, because another program changed
-    them. `why`: the reason why the run was stopped, as the beginning of a sentence. `undone`: the files that
-    were restored, or could not be, because the run did not complete.
-    """
+    """The outcome of a run, with everything that its record needs, before the record is finished."""
 
     outcome: Outcome
     summary: str
@@ -235,6 +224,7 @@ class RunEnd(Struct, frozen=True):
     next_step: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
     conflicts: tuple[str, ...] = ()
+    """The paths of files that were left as they are, because another program had changed them."""
     changed: tuple[Path, ...] = ()
     """Files of the home that the run changed."""
     companions: tuple[str, ...] = ()
@@ -250,11 +240,6 @@ class Job(ABC, Generic[Thought]):
 
     `think` has no side effects. `accept` turns the result of `think` into a plan for the present files, and
     may be called again. `commit` makes any further result durable, or raises without having changed anything.
-
-    `before`: the history's label for the snapshot before the run. `lease`: hold the home's lease during the
-    whole run, or only while it writes. `begins`: when the run's record is written. `attempts`: the number of
-    attempts at planning if another program changes the files meanwhile. `raises`: raise an error as well as
-    record it. `purpose`: the text that the lease shows.
     """
 
     kind: ClassVar[RunKind]
@@ -275,6 +260,7 @@ class Job(ABC, Generic[Thought]):
     trigger: str
     engine: str
     purpose: str
+    """The text that is shown to others while the run holds the lease."""
     time_limit_s: float
     dry_run: bool = False
     reverts: str | None = None

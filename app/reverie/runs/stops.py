@@ -110,11 +110,7 @@ class RunLimits:
 
 
 class Stop(Struct, frozen=True):
-    """The reason why a run ended early, with the outcome and the sentence for its record.
-
-    `why`: the beginning of that sentence, without a full stop. `reason`: a word for programs, such as
-    "timeout". `next_step`: what a person can do; empty if there is nothing to do.
-    """
+    """The reason why a run ended early, with the outcome and the sentence for its record."""
 
     outcome: Outcome
     why: str
@@ -122,6 +118,7 @@ class Stop(Struct, frozen=True):
     reason: str
     """A word for programs, such as "timeout"."""
     next_step: str = ""
+    """What a person can do; empty if there is nothing to do."""
 
 
 def stop_of(error: BaseException, time_limit_s: float) -> Stop:

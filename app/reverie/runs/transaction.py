@@ -71,19 +71,20 @@ class LeaseLost(Busy):
 class Recovered(Struct, frozen=True):
     """The result of undoing a run, after a failure or a kill: which files were restored, and which not.
 
-    `committed`: nothing was undone, because the run had reached its commit point. `left`: files left as they
-    are, because another program has changed them since. `pending`: files that cannot be reached now. All are
-    memory paths.
+    Files are named by `FileIntent.path`.
     """
 
     committed: bool
     """Whether nothing was undone, because the run had reached its commit point."""
     restored: tuple[str, ...] = ()
-    """The memory paths of files that were restored."""
+    """The files that were restored."""
     left: tuple[str, ...] = ()
-    """The memory paths of files that were left, because another program has changed them since."""
+    """The files that were left, because another program has changed them since."""
     pending: tuple[str, ...] = ()
-    """The memory paths of files that cannot be reached now."""
+    """The files that cannot be reached now.
+
+    The item "pins and use" means that pins and use counts could not be restored.
+    """
 
 
 class Transaction:

@@ -40,10 +40,10 @@ T = TypeVar("T")
 
 
 class LazyService(Generic[T]):
-    """A service as a lazy attribute of a home: reading the attribute returns the service.
+    """A descriptor that stands for a service of a home: reading the attribute returns the service.
 
-    `load` imports the class of the service and returns it. `make(home, class)` builds the service on first
-    use; if `make` is None, `class(home.parts)` builds it.
+    The service is built when the attribute is first read. `load` imports the class of the service and returns
+    it. `make(home, class)` builds the service; if `make` is None, `class(home.parts)` builds it.
     """
 
     def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
@@ -86,10 +86,11 @@ def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], t
 
 
 class HomeServices:
-    """The services of one home, each about one subject.
+    """The services of one home, each about one subject, as attributes of the home.
 
-    Each function below imports and returns the class of a service. Its decorator replaces it by an attribute
-    of the home: an instance of that class, built on first use.
+    Each function below imports and returns the class of a service; it is never called as a method. Its
+    decorator replaces it by an attribute with the same name, such as `home.timeline`: an instance of that
+    class, built when the attribute is first read.
     """
 
     if TYPE_CHECKING:
@@ -97,28 +98,31 @@ class HomeServices:
 
     @service
     def timeline() -> type[TimelineService]:
-        """Return the class of the service that reads the history of each memory of this home."""
+        """Return the class of `home.timeline`, which reads the history of each memory."""
         from reverie.services import timeline as module
 
         return module.TimelineService
 
     @service_made_by(lambda home, kind: kind(home.parts, home.timeline))
     def change_log() -> type[ChangeLogService]:
-        """Return the class of the service that lists every change set of this home, that is, every commit."""
+        """Return the class of `home.change_log`, which lists every change set (commit) of the history."""
         from reverie.services import change_log as module
 
         return module.ChangeLogService
 
     @service
     def activity() -> type[ActivityService]:
-        """Return the class of the service that lists background decisions, and the runs in progress."""
+        """Return the class of `home.activity`, which lists what background services did.
+
+        It lists the runs in progress, too.
+        """
         from reverie.services import activity as module
 
         return module.ActivityService
 
     @service
     def traces() -> type[TraceService]:
-        """Return the class of the service that lists and reads traces of this home.
+        """Return the class of `home.traces`, which lists and reads traces.
 
         A trace is the recorded conversation of a run with its model.
         """
@@ -128,7 +132,7 @@ class HomeServices:
 
     @service
     def transcripts() -> type[TranscriptService]:
-        """Return the class of the service that lists and reads transcripts of this home.
+        """Return the class of `home.transcripts`, which lists and reads transcripts.
 
         A transcript is the agent's file of one conversation.
         """
@@ -138,7 +142,7 @@ class HomeServices:
 
     @service
     def extracting() -> type[ExtractionService]:
-        """Return the class of the service that extracts memories from Codex rollouts.
+        """Return the class of `home.extracting`, which extracts memories from Codex rollouts.
 
         A rollout is a file with one conversation. For the home of any other agent, `available` of the service
         is False.
@@ -149,28 +153,28 @@ class HomeServices:
 
     @service
     def noting() -> type[SessionNotesService]:
-        """Return the class of the service that shows and updates session notes of this home."""
+        """Return the class of `home.noting`, which shows and updates session notes."""
         from reverie.services import background as module
 
         return module.SessionNotesService
 
     @service
     def merges() -> type[MergeService]:
-        """Return the class of the service that merges memories of this home by hand."""
+        """Return the class of `home.merges`, which merges memories by hand."""
         from reverie.services import merges as module
 
         return module.MergeService
 
     @service
     def trash() -> type[TrashService]:
-        """Return the class of the service that lists and restores deleted memories of this home."""
+        """Return the class of `home.trash`, which lists and restores deleted memories."""
         from reverie.services import trash as module
 
         return module.TrashService
 
     @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:
-        """Return the class of the service that sends the prompt of a memory-writer run to a model again.
+        """Return the class of `home.replays`, which sends a memory writer's prompt to a model again.
 
         The model changes only a copy of the memory.
         """
@@ -180,58 +184,58 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: _finding_service(home, kind))
     def worth_a_look() -> type[FindingService]:
-        """Return the class of the service that finds problems in memories that a person should review."""
+        """Return the class of `home.worth_a_look`, which finds problems that a person should review."""
         from reverie.services import findings as module
 
         return module.FindingService
 
     @service_made_by(lambda home, kind: _claim_service(home, kind))
     def claims() -> type[ClaimService]:
-        """Return the class of the service that checks statements of the memories about their project."""
+        """Return the class of `home.claims`, which checks statements of memories about their project."""
         from reverie.services import claims as module
 
         return module.ClaimService
 
     @service
     def orphans() -> type[OrphanService]:
-        """Return the class of the service for directories of notes whose project no longer exists."""
+        """Return the class of `home.orphans`, for directories of notes whose project no longer exists."""
         from reverie.services import orphans as module
 
         return module.OrphanService
 
     @service
     def models() -> type[Models]:
-        """Return the class of the service that chooses engines and stores consent and keys for models."""
+        """Return the class of `home.models`, which chooses engines, and stores consent and keys."""
         from reverie.services import models as module
 
         return module.Models
 
     @service
     def edits() -> type[UserEdits]:
-        """Return the class of the service that deletes, renames, pins and converts memories by hand."""
+        """Return the class of `home.edits`, which deletes, renames, pins and converts memories by hand."""
         from reverie.services import edits as module
 
         return module.UserEdits
 
     @service
     def companions() -> type[CompanionFiles]:
-        """Return the class of the service that reads and saves files that the agent loads beside memories."""
+        """Return the class of `home.companions`, for files that the agent loads beside its memories."""
         from reverie.services import edits as module
 
         return module.CompanionFiles
 
     @service
     def moves() -> type[Moves]:
-        """Return the class of the service that moves memories between folders and scopes."""
+        """Return the class of `home.moves`, which moves memories between folders and scopes."""
         from reverie.services import moves as module
 
         return module.Moves
 
     @service
     def records() -> type[RecordEdits]:
-        """Return the class of the service that edits single fields of loki-mode's records of failures.
+        """Return the class of `home.records`, which edits single fields of loki-mode's failure records.
 
-        Building it raises `Unavailable` if the agent keeps no such records.
+        Reading the attribute raises `Unavailable` if the agent keeps no such records.
         """
         from reverie.services import failures as module
 
@@ -239,16 +243,16 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home._seen))
     def unseen() -> type[UnseenService]:
-        """Return the class of the service that reports changes that a person has not seen yet."""
+        """Return the class of `home.unseen`, which reports changes that a person has not seen yet."""
         from reverie.services import unseen as module
 
         return module.UnseenService
 
     @service_made_by(lambda home, kind: kind(home.parts, home.records))
     def failures() -> type[FailureService]:
-        """Return the class of the service for lessons that the agent learned from failures.
+        """Return the class of `home.failures`, for lessons that the agent learned from failures.
 
-        Building it raises `Unavailable` if the agent keeps no records of failures.
+        Reading the attribute raises `Unavailable` if the agent keeps no records of failures.
         """
         from reverie.services import failures as module
 
@@ -256,42 +260,42 @@ class HomeServices:
 
     @service
     def index_care() -> type[IndexService]:
-        """Return the class of the service that checks and repairs the index files of the agent's memories."""
+        """Return the class of `home.index_care`, which checks and repairs the agent's index files."""
         from reverie.services import memory_index as module
 
         return module.IndexService
 
     @service_made_by(lambda home, kind: kind(home.parts, home._current_text))
     def drafts() -> type[DraftService]:
-        """Return the class of the service that stores text that a person typed but did not save."""
+        """Return the class of `home.drafts`, which stores text that a person typed but did not save."""
         from reverie.services import drafts as module
 
         return module.DraftService
 
     @service
     def reviews() -> type[ReviewService]:
-        """Return the class of the service that shows the changes of a run and applies accepted ones."""
+        """Return the class of `home.reviews`, which shows the changes of a run and applies accepted ones."""
         from reverie.services import reviews as module
 
         return module.ReviewService
 
     @service_made_by(lambda home, kind: kind(home.parts, home.view, lambda: home.reviews))
     def shown() -> type[CommandViews]:
-        """Return the class of the service that reads the data that commands print about this home."""
+        """Return the class of `home.shown`, which reads the data that commands print."""
         from reverie.services import command_views as module
 
         return module.CommandViews
 
     @service_made_by(lambda home, kind: kind(home.parts, home.view))
     def agent_commands() -> type[AgentCommands]:
-        """Return the class of the service that carries out memory commands which other programs send."""
+        """Return the class of `home.agent_commands`, which carries out memory commands of other programs."""
         from reverie.services import agent_commands as module
 
         return module.AgentCommands
 
     @service
     def by_hand() -> type[RunsByHand]:
-        """Return the class of the service for the runs that a person starts by a command."""
+        """Return the class of `home.by_hand`, for runs that a person starts by a command."""
         from reverie.services import commands as module
 
         return module.RunsByHand

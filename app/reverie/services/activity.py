@@ -17,15 +17,14 @@ from reverie.values import Struct, replace
 
 
 class RunningWork(Struct, frozen=True):
-    """A run in progress.
-
-    `name`: the name of its lease, a row in Reverie's database that only one process can hold. `holder`: the
-    process that holds it. `workspace_id`: None for a run of the whole home.
-    """
+    """A run in progress."""
 
     name: str
+    """The name of the run's lease, a row in Reverie's database that only one process can hold at a time."""
     holder: LeaseHolder
+    """The process that holds the lease."""
     workspace_id: str | None = None
+    """The workspace of the run; None for a run of the whole home."""
 
 
 class ActivityPage(Struct, frozen=True):
@@ -38,8 +37,9 @@ class ActivityPage(Struct, frozen=True):
 class ActivityService:
     """The service that lists the decisions of background services, and the runs in progress, of one home.
 
-    `is_for_another(pid, client)` returns True if process `pid` is carrying out a run for a client other than
-    `client`. To `client`, the `holder.ours` of such a run is False.
+    `is_for_another(pid, client)` returns True if the process `pid` is carrying out a run for a client other
+    than `client`. Such a run is returned to `client` with `holder.ours` False, like a run of another
+    program.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class ActivityService:
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
         """Return the runs in progress of the home itself and of the workspaces with the ids `workspaces`.
 
-        `client`: the client that calls. If this process carries out a run for another client, the
-        `holder.ours` of that run is False.
+        `client`: the client of the engine that calls; None: no client. A run that the engine carries out for
+        another client has `holder.ours` False, like a run of another program.
         """
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]

@@ -52,9 +52,10 @@ class AgentCommands:
     def execute(self, context: ScopeContext, program: str, request: Mapping[str, Any]) -> tuple[bool, str]:
         """Carry out a command of another program; return whether it succeeded, and its output or error.
 
-        `program`: the name that the program gave itself. `request`: the name of the command, and its
-        arguments. What the command changes is recorded in the history as one change set of that program.
-        Nothing is counted as a use of a memory, because the program is not the agent of this home.
+        `program`: the name that the program gave itself. `request`: the arguments of the command, with its
+        name under the key `command`. What the command changes is recorded in the history as one change set of
+        that program. Nothing is counted as a use of a memory, because the program is not the agent of this
+        home.
         """
         actor, changed, warnings = actor_of_program(program), list[Path](), list[str]()
         try:
@@ -99,11 +100,11 @@ def run_command(
 ) -> dict[str, Any]:
     """Carry out one memory command; after a rename, update the agent's index and links too.
 
-    `store`: the store of the context, which attributes changes to `actor`. `request`: the command (`view`,
-    `create`, `str_replace`, `insert`, `delete` or `rename`) and its arguments. `count_reads`: count a `view`
-    as a use of the memory. `changed` is called with each path that is written to update the index and the
-    links. Returns the result of `MemoryCommands.execute`; its output mentions each text whose links still use
-    the old name.
+    `store`: the store of the context, which attributes changes to `actor`. `request`: the arguments of the
+    command, with its name (`view`, `create`, `str_replace`, `insert`, `delete` or `rename`) under the key
+    `command`. `count_reads`: count a `view` as a use of the memory. `changed` is called with each path that
+    is written to update the index and the links. Returns the result of `MemoryCommands.execute`; its output
+    mentions each text whose links still use the old name.
     """
     plan = _rename_plan(parts, store.context, request)
     answer = MemoryCommands(store, count_reads=count_reads).execute(request)

@@ -359,26 +359,28 @@ class NotesEngines(_Engines):
 
 
 class ExtractCandidate(Struct, frozen=True):
-    """One thread (conversation) that was considered for the next extraction.
-
-    `chosen`: True if the next extraction reads it. If not, `reason` is the reason as a stable identifier and
-    `sentence` is the reason as text. `updated_at` is in UTC ms, `size` in bytes.
-    """
+    """One thread (conversation) that was considered for the next extraction."""
 
     thread_id: str
     title: str
     project_path: str
     updated_at: int | None
+    """The time of the thread's last change (UTC ms); None if unknown."""
     size: int
+    """The size of the thread's file in bytes; 0 if there is none."""
     chosen: bool
+    """Whether the next extraction reads the thread."""
     reason: str = ""
+    """The identifier of the reason why the thread is not chosen; empty if it is."""
     sentence: str = ""
+    """The same reason as a sentence for people; empty if the thread is chosen."""
 
 
 class ExtractionService:
     """The service that extracts memories from the rollouts (files of conversations) of one Codex home.
 
-    It uses the engine that the user named, else the one in the settings, else the engine of a consolidation.
+    Both stages use the engine that the user named, else the one in the settings. Without either, stage one
+    uses the agent's own model for extractions, and stage two the engine that a consolidation would use.
     """
 
     def __init__(self, parts: HomeContainer, models: Models | None = None) -> None:
@@ -392,7 +394,10 @@ class ExtractionService:
 
     @property
     def to_notes(self) -> bool:
-        """True if each result is written as a note to the agent, which later adds it to its own memory."""
+        """True if each result of an extraction is written as a note to the agent.
+
+        The agent later adds the note to its own memory.
+        """
         extraction = self._parts.home.extraction
         return extraction is not None and extraction.extracts_to_notes
 
@@ -426,8 +431,8 @@ class ExtractionService:
     def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
         """Return the engine that would read the conversations (stage one of the extraction), and why.
 
-        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: return the model even if a person
-        still has to consent to its use.
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: if a person still has to consent
+        to the agent's model, True returns this model all the same, False returns the rules.
         """
         setting = self._parts.read_settings().extract.model
         if requested == AUTO and setting:
@@ -457,7 +462,7 @@ class ExtractionService:
         """Run both stages of the extraction; block until both have finished, and return the result.
 
         `engine`: `auto`, `rules` or `PROVIDER:MODEL`. `project_path`: only for this directory; None: for all.
-        `progress` is called whenever a rollout or a directory reaches the next step. `cancel`: an event that
+        `progress` is called whenever the `stage` of a rollout or directory changes. `cancel`: an event that
         ends the run early; None: it cannot be cancelled. `by_hand`: the caller has named the model, by option
         or in the settings, so that it needs no further consent. `trigger`: the occasion, for the run's
         record. Raises `StoreError` (reason "consent") if a person must still consent to the use of a model,

@@ -94,13 +94,17 @@ class LoggedChange(Struct, frozen=True):
     is_first: bool = False
     """True if the history recorded these directories for the first time; the files may be older."""
     place: HistoryPlace | None = None
-    """The file or folder that this log is about, as it was named at that time; None in the log of a home."""
+    """The file or folder whose log has this entry, under its name at that time.
+
+    None for an entry in the log of the whole home.
+    """
 
     @property
     def after(self) -> State | None:
-        """The state, after this change, of the file or folder of this log; None in the log of a home.
+        """The state after this change of the file or folder whose log has this entry (`place`).
 
-        If this change deleted the file or folder, this is its state before the change.
+        If this change deleted the file or folder, this is the state before the change. None for an entry in
+        the log of the whole home.
         """
         if self.place is None:
             return None
@@ -117,15 +121,13 @@ def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
 
 
 class ChangeLogPage(Struct, frozen=True):
-    """A page of change sets, newest first.
-
-    `next`: the start of the next page, None if this page reaches the beginning of the history; `head`: the id
-    of the newest commit.
-    """
+    """A page of change sets, newest first."""
 
     changes: tuple[LoggedChange, ...] = ()
     next: Cursor | None = None
+    """The start of the next page; None if this page reaches the beginning of the history."""
     head: str = ""
+    """The id of the newest commit of the history; empty if there is none."""
 
 
 class _FileBytes(Struct, frozen=True):
@@ -145,7 +147,11 @@ Changes by a person get none, because the person is the source of the facts.
 
 
 class ChangeLogService:
-    """The service that lists, shows and undoes the change sets of one home."""
+    """The service that lists, shows and undoes the change sets of one home.
+
+    `page` returns the log of the whole home, or of one file, folder or scope. In the latter, each entry has a
+    `place` and lists only the changed files that belong to that file, folder or scope.
+    """
 
     def __init__(self, parts: HomeContainer, timeline: TimelineService) -> None:
         self._parts = parts
@@ -154,7 +160,7 @@ class ChangeLogService:
     def page(
         self, start: Cursor | None = None, target: TimelineTarget | None = None, *, limit: int = 100
     ) -> ChangeLogPage:
-        """Return a page of at most `limit` change sets, newest first.
+        """Return a page of the log of the home or of `target`: at most `limit` change sets, newest first.
 
         `start`: the `next` of the page before; None: the first page. `target`: the file, folder or scope to
         list, also under its former names; None: the whole home.
@@ -283,7 +289,7 @@ class ChangeLogService:
     def review(self, logged: LoggedChange) -> ReviewView:
         """Return a review of the change set `logged`, in which a person can undo each hunk that still exists.
 
-        In the log of one file or folder, the review shows only that file or folder.
+        If `logged` is from the log of one file or folder, the review shows only that file or folder.
         """
         found, refused = [], []
         for change in self._changes(logged, most=MOST_FILES):
@@ -392,9 +398,9 @@ class ChangeLogService:
     ) -> Undo:
         """Undo the change set `logged`, everything or nothing; return the `Undo` that reverts this.
 
-        `parts`: undo only these files and hunks of the change set; None: all of it. `target`: the file or
-        folder whose log is shown; None: the log of the home. Raises `Conflict` if a later change touched the
-        same lines, `StoreError` if nothing is left to undo.
+        `parts`: undo only these files and hunks of the change set; None: all of it. `target`: the companion,
+        if `logged` is from the log of a companion; any other target and None have no effect. Raises
+        `Conflict` if a later change touched the same lines, `StoreError` if nothing is left to undo.
         """
         changes: dict[str, list[HandChange]] = {}
         pins: dict[str, bool] = {}
@@ -441,11 +447,12 @@ class ChangeLogService:
     def version(
         self, context: ScopeContext, logged: LoggedChange, path: str, target: TimelineTarget | None = None
     ) -> tuple[TimelineTarget, State, State]:
-        """Return the target of the file `path` of a change set, and its states before and after the change.
+        """Return the `TimelineTarget` of one file of a change set, and the file's states before and after it.
 
-        `context`: used in the target if no context shows the file any more. `logged`: the change set.
-        `target`: the file or folder whose log is shown; None: the log of the home. The result is for
-        `TimelineService`. Raises `StoreError` if the change did not touch `path`.
+        `TimelineService` shows the file with these three values. `path`: the path of the file in the review
+        of `logged`. `context`: the context of the target if no context of the home shows the file any more.
+        `target`: the companion, if `logged` is from the log of a companion; any other target and None have no
+        effect. Raises `StoreError` if the change set does not include the file.
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:
@@ -458,11 +465,10 @@ class ChangeLogService:
         return TimelineTarget(context, scope, str(memory_path(scope, place.rel)), place), before, after
 
     def _steps(self, logged: LoggedChange) -> tuple[Sequence[FileStep], Mapping[HistoryPlace, str]]:
-        """Return the steps of the change set `logged` that its log shows, and the path shown for each file.
+        """Return the effects of the change set `logged` on single files, and the path shown for each file.
 
-        A step is the effect of the commit on one file. The log of one file or folder shows only that file or
-        the files in that folder; any other log leaves out companions (files that the agent loads beside
-        memories).
+        If `logged` is from the log of one file or folder, only the files of that log are returned; otherwise
+        all files except companions (files that the agent loads beside memories).
         """
         (found,) = self._history.steps([logged.id])
         followed = {file.place for file in logged.files} if logged.place is not None else None

@@ -90,7 +90,8 @@ def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object])
     """Context manager: if the `with` block raises anything, undo the changes in `done`, newest first.
 
     The block appends to `done`. `take_back` undoes one change. If a change cannot be undone, the remaining
-    changes are undone all the same; the error that is raised names it.
+    changes are undone all the same, and a `UserError` of the block is replaced by a `Conflict` that also
+    names this problem.
     """
     try:
         yield
@@ -154,10 +155,10 @@ def _overtaken(path: str) -> Conflict:
 
 
 class _HistoryContents:
-    """The contents of the files of one change by hand.
+    """The contents of the files of one change by hand, by their hash.
 
-    They are in memory while the change is made. The earlier bytes are also in the history, where a recovery
-    finds them, so nothing is stored twice.
+    While the change is made, all contents are in memory. A recovery or an undo, which has only the `journal`
+    of the change, reads the earlier contents from the history.
     """
 
     def __init__(self, history: History, journal: Journal | None = None) -> None:
@@ -460,7 +461,7 @@ class ChangeSet:
         followed: list[bool] = []
 
         def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
-            """Change pins and use counts from `before` to `after`; do nothing if they are unchanged."""
+            """Change pins and use counts from `before` to `after`, if `follow` has changed any."""
             if followed:
                 log.apply_delta(before, after)
 
@@ -503,9 +504,9 @@ class ChangeSet:
     ) -> None:
         """Record in the history the files that were restored after the failure `error`; remove the journal.
 
-        `undone`: the result of the restoration; None if nothing had been changed. The journal stays if files
-        could not be restored yet. Raises `Conflict` in place of `error` if some files were left as they are
-        or could not be restored yet; it names them.
+        `undone`: the result of restoring the files; None if nothing had been changed. The journal stays if a
+        file could not be restored yet. If files were left as they are, or could not be restored yet, a
+        `UserError` is replaced by a `Conflict` that names them.
         """
         if undone is None or not undone.pending:
             self._forget()
@@ -626,8 +627,10 @@ class ChangeSet:
         """Build the transaction that carries out a change by hand.
 
         `context`: the context of the change; None if it is unknown, as in a recovery. `contents`: the
-        contents in the history, by hash. `apply_usage` changes usage entries from its first argument to its
-        second. Each written file is read back and compared before any file that it replaces is removed.
+        contents of the files, by hash. `apply_usage` changes usage entries from its first argument to its
+        second. `changes`: the files of the change. Each is read again right after it was written, and
+        `Conflict` is raised if another program has changed it meanwhile; so a moved file is removed from its
+        old place only after this check.
         """
         parts = self._parts
         wanted = {(each.root.key, each.rel): each.after for each in changes}
@@ -670,9 +673,9 @@ class ChangeSet:
         refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
 
     def _seen(self, changes: Sequence[FileChange]) -> str:
-        """Record the files of `changes` in the history; return the id of the commit that has them.
+        """Record the present content of the changed files in the history; return the id of the newest commit.
 
-        Files that the history does not keep are missing from the commit. The result is empty if there is no
+        Files that the history does not keep are missing from that commit. The result is empty if there is no
         history.
         """
         snapshots = self._parts.snapshots

@@ -225,8 +225,8 @@ class ClaimService:
     def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
         """Read the memories of a context; return them and the earliest known time of each of their lines.
 
-        The times are by path and line. Only `check` may store them, in `_earliest`: it reads them there at
-        its end, so no other method may replace them meanwhile.
+        The times (UTC seconds) are by path and line. Only `_checked`, which holds the project's lock, may
+        store them in `_earliest`, because `_keep_times` reads them there at the end of the check.
         """
         view = self._view(context)
         before = self._earliest.get(context, {})

@@ -137,8 +137,8 @@ class RunsByHand:
     ) -> tuple[ExtractResult, Lost]:
         """Extract memories from new conversations; return the result and the overwritten writes.
 
-        `project_path`: only for this directory; None: for all. `progress` is called whenever a conversation
-        or a directory reaches the next step.
+        `project_path`: only for this directory; None: for all. `progress` is called whenever the `stage` of a
+        conversation or directory changes.
         """
         service = ExtractionService(self._parts)
         result = service.run(

@@ -121,7 +121,7 @@ class HomeContainer:
         return self._settings()
 
     def forget_settings(self) -> None:
-        """Drop the cached settings, and `dreams`, which is built from them.
+        """Drop the cached settings, and the consolidation service `dreams`, which is built from them.
 
         Both are rebuilt on next use.
         """
@@ -438,7 +438,8 @@ class HomeContainer:
 def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDirectory:
     """Return the object that reads and writes the files below a root.
 
-    `even_protected`: write-protected files are written, too (see `files.atomic`).
+    `even_protected`: also write files whose permissions forbid writing (`files.atomic.is_write_protected`);
+    otherwise they are refused.
     """
     return RootedDirectory(
         root.directory, without=root.without, private=root.private, even_protected=even_protected
@@ -460,8 +461,8 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
     """Yield pairs: the key of a root (`ScopeRoot.key`), and a context that shows the root's memories.
 
-    `contents`: the projects and workspaces of the home. A root may come several times; the last context is
-    the best one. A project is best shown by its first workspace.
+    `contents`: the projects and workspaces of the home. A root may be yielded several times, with different
+    contexts; callers prefer the last one. For a project, that is the context of its first workspace.
     """
     home = parts.home
     for project in contents.projects:

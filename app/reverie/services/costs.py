@@ -21,15 +21,14 @@ def month_start(now: int) -> int:
 
 
 class PaidRun(Struct, frozen=True):
-    """The cost of a run that used a model, and the context of that run.
-
-    `workspace_id` and `project_path` are None if the run was not about one.
-    """
+    """The cost of a run that used a model, and the context of that run."""
 
     started_at: int
     """The start of the run (UTC ms)."""
     workspace_id: str | None
+    """The workspace of the run; None if the run was not about one."""
     project_path: str | None
+    """The project of the run; None if the run was not about one."""
     tokens: int
     """The number of input and output tokens."""
     cost_usd: float | None

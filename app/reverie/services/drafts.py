@@ -109,8 +109,7 @@ def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) 
 class DraftService:
     """The drafts of one home: texts that a person typed but did not save.
 
-    `instance` is the id of the window that writes or requests drafts. `read` returns the present version of
-    the file that a draft belongs to.
+    `read` returns the present version of the file that a draft belongs to.
     """
 
     def __init__(self, home: DraftHome, read: CurrentText) -> None:
@@ -151,7 +150,7 @@ class DraftService:
 
         `instance` and `client`: the window and the client (None: this process) that request the drafts. The
         drafts of that window are left out; drafts of other windows of the same client count as drafts of
-        closed windows.
+        closed windows. The draft of an overwritten save is always returned, because no window edits it.
         """
         own = _process_of(client)
         offers: list[Offer] = []
@@ -305,18 +304,18 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
 
 
 class _WatchedWrite(Struct, frozen=True):
-    """One write by Reverie, watched for being overwritten until the time `until` (monotonic, in seconds).
-
-    `before`, `after`: the contents of the file before and after the write, None for no file.
-    """
+    """One write by Reverie, with the time until which Reverie notices if another program overwrites it."""
 
     root: ScopeRoot
     rel: str
     context: ScopeContext | None
     before: bytes | None
+    """The content of the file before the write; None for no file."""
     after: bytes | None
+    """The content of the file after the write; None for no file."""
     at_ms: int
     until: float
+    """The end of the watch, in seconds of the monotonic clock."""
     done: bool = False
     """True if the write is known to have happened.
 

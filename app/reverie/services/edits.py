@@ -225,7 +225,7 @@ class UserEdits:
         )
 
     def undo(self, undo: Undo) -> str:
-        """Undo a change by hand, newest step first; return a message about it.
+        """Undo a change by hand, the newest of its steps first; return a message about it.
 
         A file that was changed since is left as it is; `Conflict` names it. If one step cannot be undone, the
         other steps still are. A second attempt skips the files that are already restored.
@@ -291,11 +291,12 @@ class UserEdits:
         self._record(changed, "Undone by hand", warnings)
 
     def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
-        """Return the undo of a delete that restores the newest recorded version of the files.
+        """Return the undo data of a delete that was just made, for the newest content that the history has.
 
-        `step`: the undo made before the delete. An agent may have written the files once more between, and
-        the snapshot after the delete recorded that; then the result restores from that commit, otherwise it
-        is `step`. `root` and `rel`: the deleted memory or folder. Problems are added to `warnings`.
+        `step`: the undo data that was made before the delete. If an agent wrote the files between that moment
+        and the delete, the history has a newer commit with this content; the result then restores the files
+        from that commit. Otherwise it is `step`. `root` and `rel`: the deleted memory or folder. Problems are
+        added to `warnings`.
         """
         with warned(warnings):
             head = self._history_head()
@@ -544,8 +545,8 @@ def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion
 def kept_file(path: Path) -> Path:
     """Return the path under which the history records a write to the file `path`.
 
-    The history records no links. So for a link to a file below the link's own directory, this is the path of
-    that file, below the same directory; otherwise it is `path` itself.
+    The history records files, not links. If `path` is a link to a file below its own directory, the result is
+    the path of that file below this directory; otherwise it is `path`.
     """
     if not is_link(path):
         return path

@@ -137,15 +137,15 @@ _PATTERNS = "semantic/patterns.json"
 
 
 class LessonView(Struct, frozen=True):
-    """A lesson, which an agent learned from an error, and its state.
-
-    `rel`: the path, below the memory root and with `/`, of the episode (the record of one attempt) with the
-    error.
-    """
+    """A lesson, which an agent learned from an error, and its state."""
 
     lesson: Lesson
     state: LessonState
     rel: str
+    """The path of the episode (the record of one attempt) with the error.
+
+    It is relative to the memory root, with `/` as separator.
+    """
 
 
 def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:

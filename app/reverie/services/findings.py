@@ -84,7 +84,7 @@ _MARKS: dict[str, tuple[FindingKind, float]] = {
 _STALE = 0.9
 _log = logging.getLogger("reverie.services")
 Take = Literal["suggestion", "left", "right"]
-"""A decision that changes memories: make the suggested change, or: the first or second memory is right."""
+"""A decision: make the suggested change, or keep what the first (left) or second (right) memory says."""
 _ALIKE = ("near-duplicate", "successor", "differing")
 _NOTICED: dict[str, float] = {
     "contradiction": 0.89,
@@ -116,7 +116,7 @@ class Suggestion(Struct, frozen=True):
     diff: str
     """The changes of all files, including the agent's index, as a unified diff with secrets redacted."""
     tokens: int = 0
-    """How many tokens less a session would load at its start."""
+    """The number of tokens that a session would save at its start."""
 
 
 class MemoryFinding(Struct, frozen=True):
@@ -128,7 +128,10 @@ class MemoryFinding(Struct, frozen=True):
     lines: tuple[int, ...]
     """A line number for each of `paths`, from 1; 0 means the whole memory."""
     evidence: tuple[str, ...]
-    """The text of each of `lines`, or a remark about it; never contains a secret."""
+    """The text of each of `lines`, or a remark about that line or memory.
+
+    Secrets are redacted.
+    """
     score: float
     """The probability that the finding is worth reviewing, 0 to 1."""
     why: str = ""
@@ -450,10 +453,10 @@ class FindingService(Dismissals):
     def decide(self, context: ScopeContext, finding_id: str, take: Take, state: str) -> Undo:
         """Carry out a decision about a finding as a run; return the `Undo`, which reverts the run.
 
-        `take`: the decision: make the suggested change, or: the first (`left`) or second (`right`) memory is
-        right. `state`: the `state` of the finding as the person saw it. Raises `StoreError` if there is no
-        such finding any more or it cannot be decided in this way, `Conflict` if the memories have changed
-        since, `Busy` while another run is at work.
+        `take`: the decision. `suggestion`: make the suggested change; `left`, `right`: keep what the first,
+        or the second, of two memories says. `state`: the `state` of the finding as the person saw it. Raises
+        `StoreError` if there is no such finding any more or it cannot be decided in this way, `Conflict` if
+        the memories have changed since, `Busy` while another run is at work.
         """
         proposal, changes = self._decision(context, finding_id, take, state)
         result = self._parts.dreams.decide(context, proposal, changes)

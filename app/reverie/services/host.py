@@ -47,12 +47,12 @@ _AGAIN_S = 1.0
 
 
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
-    """Restore pins and use counts that Reverie saved and the agent overwrote; return the result.
+    """Write the pins and use counts again that Reverie saved and the agent overwrote; return the result.
 
-    The rules are in `memory.ledger`. This must be called after each change of the agent's file with pins and
-    use counts, and by commands before they change a home. The restored entries are reported in Activity once
-    per run of the agent. `patient`: True for callers that repeat the call; entries are then restored only
-    every few seconds (see `UsageLog.reapply_lost`).
+    This must be called after each change of the agent's file with pins and use counts, and by commands before
+    they change a home. What is written again is reported in Activity once per run of the agent; the rules are
+    in `memory.ledger`. `patient`: True for callers that repeat the call; then the file is written only every
+    few seconds (see `UsageLog.reapply_lost`).
     """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
@@ -91,7 +91,10 @@ class UsageKeeper:
         self._due.set()
 
     def run(self) -> None:
-        """Restore pins and use counts after each call of `wake`, until `stop` is called."""
+        """Restore the overwritten pins and use counts, once at first and after each call of `wake`.
+
+        Returns after `stop` is called.
+        """
         while True:
             self._due.wait()
             if self._stopped.is_set():

@@ -41,15 +41,14 @@ from reverie.values import Struct, replace
 
 
 class IndexCheck(Struct, frozen=True):
-    """The result of checking an index, a file with one line for each memory in a folder.
-
-    `path`: the memory path of the index; `folder`: the memory path of the folder that it covers; `sha256`:
-    the hash of the content that was checked.
-    """
+    """The result of checking an index, a file with one line for each memory in a folder."""
 
     path: str
+    """The memory path of the index."""
     folder: str
+    """The memory path of the folder that the index covers."""
     sha256: str | None
+    """The hash of the content that was checked."""
     report: IndexReport
 
     def path_of(self, finding: IndexFinding) -> str:
@@ -58,31 +57,31 @@ class IndexCheck(Struct, frozen=True):
 
 
 class ChangedLine(Struct, frozen=True):
-    """One line that a plan changes.
-
-    `line` is its number, from 1, in the file at `path`. `before` is empty for an added line, `after` for a
-    removed one.
-    """
+    """One line that a plan changes."""
 
     path: str
+    """The memory path of the file; for a file that moves, the new path."""
     line: int
+    """The number of the line, from 1."""
     before: str
+    """The line before the change; empty for an added line."""
     after: str
+    """The line after the change; empty for a removed line."""
 
 
 class IndexPlan(Struct, frozen=True):
-    """A plan: either fixes of an index, or renames and moves of files with all changes that they require.
-
-    `targets`: the requested renames, old path -> new path, empty for fixes; `changes`: all changes of files;
-    `moved`: every file that moves, old path -> new path; `emptied`: the folders that are empty afterwards;
-    `lines`: the lines that change, in other texts and in the moved ones.
-    """
+    """A plan: either fixes of an index, or renames and moves of files with all changes that they require."""
 
     targets: Mapping[str, str]
+    """The requested renames: old path -> new path. Empty for fixes."""
     changes: tuple[HandChange, ...]
+    """All files that are written or deleted."""
     moved: Mapping[str, str]
+    """Every file that moves: old path -> new path."""
     emptied: tuple[str, ...]
+    """The folders that are empty afterwards."""
     lines: tuple[ChangedLine, ...]
+    """The lines that change in the texts of all these files, those of the index first."""
 
 
 class IndexService:
@@ -116,8 +115,8 @@ class IndexService:
     ) -> IndexPlan:
         """Plan the fixes of some problems of an index, as one change of its text.
 
-        `look`: the result of the check with these problems. Raises `Conflict` if the index changed since the
-        check, `StoreError` if nothing can be fixed.
+        `look`: the result of the check that found the problems. `findings`: the problems to fix. Raises
+        `Conflict` if the index changed since the check, `StoreError` if nothing can be fixed.
         """
         store = self._parts.store(context, actor="user")
         parsed = lenient_path(look.path)
@@ -264,16 +263,14 @@ class IndexService:
 
 
 class _Around(Struct, frozen=True):
-    """A folder with an index, and the files that the index covers.
-
-    `rels`: the paths of these files inside the folder, without files that another index covers. `prefix`:
-    the path of the folder in the root, with a `/` at its end; empty for the root itself.
-    """
+    """A folder with an index, and the files that the index covers."""
 
     root: ScopeRoot
     files: ScopeFiles
     prefix: str
+    """The path of the folder in the root, with a `/` at its end; empty for the root itself."""
     rels: tuple[str, ...]
+    """The paths of the covered files inside the folder, without files that another index covers."""
 
     @property
     def index(self) -> str:

@@ -24,17 +24,17 @@ from reverie.values import Struct
 
 
 class FileToMerge(Struct, frozen=True):
-    """One note that is merged with others, as it was when it was read.
-
-    `root_key`: the key of its root (`ScopeRoot.key`); `rel`: its path below the root; `sha256`: the hash of
-    its content; `size`: in bytes.
-    """
+    """One note that is merged with others, as it was when it was read."""
 
     root_key: str
+    """The key of the note's root (`ScopeRoot.key`)."""
     rel: str
+    """The path of the note below its root."""
     scope: Scope
     sha256: str
+    """The hash of the content."""
     size: int
+    """The size in bytes."""
     pinned: bool
 
     @property
@@ -43,14 +43,12 @@ class FileToMerge(Struct, frozen=True):
 
 
 class MergeSeed(Struct, frozen=True):
-    """The starting point of a merge.
-
-    `texts` are the texts of the files, in their order. `result` is the suggested text, which has every line
-    of all of them.
-    """
+    """The starting point of a merge."""
 
     texts: tuple[str, ...]
+    """The texts of the files, in the order of the files."""
     result: str
+    """The suggested text, which has every line of all of them."""
 
 
 class MergeService:

@@ -38,22 +38,21 @@ if TYPE_CHECKING:
 
 
 class ModelsView(Struct, frozen=True):
-    """The engine that a consolidation will use, and all model services.
-
-    `engine`: the engine that the Consolidate button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`:
-    the reason for this choice, as a sentence.
-    """
+    """The engine that a consolidation will use, and all model services."""
 
     engine: str
+    """The engine that the Consolidate button will use: `rules` or `PROVIDER:MODEL`."""
     engine_reason: str
+    """The reason for the choice of this engine, as a sentence."""
     providers: tuple[ProviderInfo, ...]
 
 
 class ProbeLine(Struct, frozen=True):
-    """One step of the test of a model, as a person sees it; `state` is `pass`, `fail` or `skip`."""
+    """One step of the test of a model, as a person sees it."""
 
     name: str
     state: str
+    """The result of the step: `pass`, `fail` or `skip`."""
     sentence: str
 
 
@@ -265,16 +264,16 @@ class Models(ModelServices):
         """Return the engine that would consolidate in `context`, and why it is chosen.
 
         `requested`: `auto`, `rules` or `PROVIDER:MODEL`. If `context` is None, the agent's settings for the
-        home as a whole are used. `before_consent`: return the model even if a person still has to consent to
-        its use.
+        home as a whole are used. `before_consent`: if a person still has to consent to the agent's model,
+        True returns this model all the same, False returns the rules.
         """
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 
     def choose_extraction(self, requested: str, *, before_consent: bool = False) -> ModelChoice:
         """Return the engine that an extraction would use, and why it is chosen.
 
-        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: return the model even if a person
-        still has to consent to its use.
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: if a person still has to consent
+        to the agent's model, True returns this model all the same, False returns the rules.
         """
         extraction = self._parts.home.extraction
         model = None if extraction is None else extraction.extraction_model()
@@ -283,8 +282,8 @@ class Models(ModelServices):
     def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
         """Return the engine for `requested` (`auto`, `rules` or `PROVIDER:MODEL`), and why it is chosen.
 
-        `config` is the configuration in the agent's files. `before_consent`: return the model even if a
-        person still has to consent to its use.
+        `config` is the configuration in the agent's files. `before_consent`: if a person still has to consent
+        to the agent's model, True returns this model all the same, False returns the rules.
         """
         if requested != AUTO:
             return ModelChoice(requested, phrase("You asked for this engine."))
@@ -307,12 +306,13 @@ class Models(ModelServices):
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
     ) -> ModelChoice:
-        """Choose the engine of a small background run; return it and the reason.
+        """Choose the engine of the memory writer or of session notes; return it and the reason for it.
 
-        It is the model named by `setting` (empty for none), else the first of `guesses` that can be used,
-        else the rules. Each guess is a model (None: it is skipped) and the reason for using it. `by_hand`: a
-        person starts the run and has named the model in the settings, so that a remote model needs no further
-        consent. Raises `UserError` if the model that the settings name cannot be used.
+        `setting`: the engine that the user's settings name for this job, `PROVIDER:MODEL` or `rules`; empty
+        if they name none. If it is empty, the first of `guesses` that can be used is chosen, else the rules.
+        Each guess is a model (None: it is skipped) and the reason for using it. `by_hand`: a person starts
+        the run, so that a remote model in `setting` needs no further consent; for a guess it is always
+        needed. Raises `UserError` if the model in `setting` cannot be used.
         """
         if setting == RULES:
             return ModelChoice(RULES, phrase("It is chosen in the settings."))

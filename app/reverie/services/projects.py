@@ -247,7 +247,7 @@ class ProjectRow(Struct, frozen=True):
 
 
 class _KnownProject(Struct, frozen=True):
-    """A project that was listed before."""
+    """A project in the `ProjectRegistry`, as an earlier survey stored it."""
 
     slug: str
     name: str
@@ -282,7 +282,7 @@ class ProjectRegistry:
         return {path: _text(name) for path, name in raw.items()} if isinstance(raw, dict) else {}
 
     def projects(self) -> list[_KnownProject]:
-        """Return the projects that were listed before, oldest first."""
+        """Return the projects that earlier surveys stored (`remember`), oldest first."""
         raw = self._sidecar.read().data.get("projects")
         return [
             _KnownProject(slug, _text(entry.get("name")), _texts(entry.get("keys")))
@@ -444,10 +444,10 @@ def _found(
 def _listed_before(
     groups: Sequence[Sequence[ProjectPlace]], known: Sequence[_KnownProject]
 ) -> list[_KnownProject | None]:
-    """Return for each group of directories the project in `known` that it was before; None for a new project.
+    """Return the project in `known` that each group of directories is; None for a new project.
 
     A project is recognized by its repository. If that fails, for example because it had no repository when it
-    was listed before, it is recognized by one of its directories.
+    was stored, it is recognized by one of its directories. `known`: the projects in the registry.
     """
     found: list[_KnownProject | None] = [None] * len(groups)
     taken: set[str] = set()
@@ -470,8 +470,8 @@ def _row(
 ) -> ProjectRow:
     """Return the row of one project, with the places in `group` and the stores in `found`.
 
-    `before`: the project as it was listed before, whose slug and name it keeps; None for a new project.
-    `taken`: the slugs of other projects.
+    `before`: the project in the registry, whose slug and name are kept; None for a new project. `taken`: the
+    slugs of other projects.
     """
     identities = [place.identity for place in group if place.identity]
     given = next((place.name for place in group if place.name), "")

@@ -33,10 +33,10 @@ VIEWS_FIRST_S = 0.1
 class HistoryRecorder:
     """Records in the history of one home the changes that other programs make, on a thread of its own.
 
-    `recorded` is called after changes have been recorded, with the number of pins and use counts that were
-    restored and not reported before; by then other memories may count as unseen. `overwritten` is called with
-    Reverie's saves that another program overwrote; their texts are kept as drafts. `notify` is called with a
-    sentence for the user.
+    `recorded` is called after changes have been recorded, because other memories may now be unseen; its
+    argument is the number of restored pins and use counts that were not reported before. `overwritten` is
+    called with Reverie's saves that another program overwrote; their texts are kept as drafts. `notify` is
+    called with a sentence for the user.
     """
 
     def __init__(

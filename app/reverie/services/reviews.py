@@ -206,7 +206,7 @@ def _refused(op: Mapping[str, Any]) -> str:
 
 
 def _notes(record: RunRecord) -> dict[str, str]:
-    """Return, for each path in the run's record, the last command on it and the command's note, if any."""
+    """Return, for each path in the run's record, the last command on the path, with its note, if any."""
     notes: dict[str, str] = {}
     for op in record.ops:
         verb = f"{op['command']} {op.get('newPath', '')}".strip()

@@ -53,17 +53,18 @@ class SearchStopped(Exception):
 class IndexedPlace(Struct, frozen=True):
     """A memory root of a home, or all companions of the home, as the search index knows it.
 
-    Companions are files that the agent loads beside its memories. `root`: None for the companions;
-    `directory`: the directory to which paths in the index are relative. `workspace_id` and `project_path`
-    name a context that shows the root; both are None for the global scope and for companions. `reachable` is
-    False if no context shows the root.
+    Companions are files that the agent loads beside its memories. `workspace_id` and `project_path` name a
+    context that shows the root; both are None for the global scope and for companions.
     """
 
     directory: Path
+    """The directory to which paths in the index are relative."""
     root: ScopeRoot | None
+    """The memory root; None for the companions."""
     workspace_id: str | None = None
     project_path: str | None = None
     reachable: bool = True
+    """Whether a context shows the root."""
 
 
 def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:

@@ -49,61 +49,57 @@ NOW = ""
 
 
 class TimelineTarget(Struct, frozen=True):
-    """The file, folder or scope (`place.rel` is empty) that a history is about.
-
-    `path`: its memory path. `beside`: True for a companion, a file that the agent loads beside its memories;
-    `path` is then its path on disk. `place`: where the history has it.
-    """
+    """The file, folder or scope whose history is read."""
 
     context: ScopeContext
     scope: Scope
     path: str
+    """The memory path; for a companion, the path on disk."""
     place: HistoryPlace
+    """The place in the history; its `rel` is empty for a scope."""
     beside: bool = False
+    """True for a companion, a file that the agent loads beside its memories."""
 
 
 class State(Struct, frozen=True):
-    """The content that `place` (a file or folder) had at a commit.
-
-    `commit` is `NOW` for the content on disk. None stands for the time before the first commit, when there
-    was no content.
-    """
+    """The content that a file or folder had at a commit."""
 
     commit: str | None
+    """The id of the commit; `NOW` for the content on disk.
+
+    None stands for the time before the first commit, when there was no content.
+    """
     place: HistoryPlace
+    """The file or folder."""
 
 
 class LineAuthor(Struct, frozen=True):
-    """The author of a line: the change that added the line.
-
-    `change`: the id of the change set, a run or a commit. `actor` is the author as the history names it;
-    `who` is derived from it. `subject`: the description of the commit.
-    """
+    """The author of a line: the change that added the line."""
 
     change: str
+    """The id of the change set, a run or a commit."""
     at_ms: int
+    """The time of the change (UTC ms)."""
     who: Who
     actor: str
+    """The author as the history names it; `who` is derived from this."""
     subject: str
+    """The description of the commit."""
 
 
 class BlameRow(Struct, frozen=True):
-    """One line with its author.
-
-    `author`: an index into `BlameView.authors`; -1 for a line that is not in the history yet.
-    """
+    """One line with its author."""
 
     text: str
     author: int
+    """An index into `BlameView.authors`; -1 for a line that is not in the history yet."""
 
 
 class BlameView(Struct, frozen=True):
-    """The author of each line of one version of a file.
-
-    `rows` has the lines; each of them refers to one of `authors` by its index.
-    """
+    """The author of each line of one version of a file."""
 
     rows: tuple[BlameRow, ...] = ()
+    """The lines, each with the index of its author in `authors`."""
     authors: tuple[LineAuthor, ...] = ()
 
 
@@ -123,20 +119,25 @@ class RestoredFile(Struct, frozen=True):
 
 
 class RestorePlan(Struct, frozen=True):
-    """The changes that a restore would make.
-
-    `files` are restored. `newer` were created since then and are deleted only if a person wants that.
-    `refused`: (path, reason) for each file that cannot be restored. `same`: the number of files that need no
-    change.
-    """
+    """The changes that a restore would make."""
 
     target: TimelineTarget
+    """The file, folder or scope to restore."""
     state: State
+    """The state to restore."""
     path: str
+    """The path to which the target is restored: its present one or, if it was deleted, its last one."""
     files: tuple[RestoredFile, ...] = ()
+    """The files to restore."""
     newer: tuple[RestoredFile, ...] = ()
+    """The files that exist now but not in the restored state.
+
+    They are deleted only if a person wants that.
+    """
     refused: tuple[tuple[str, str], ...] = ()
+    """A pair (path, reason) for each file that cannot be restored."""
     same: int = 0
+    """The number of files that need no change."""
 
 
 class OnDisk(Struct, frozen=True):
@@ -206,7 +207,7 @@ class TimelineService:
     # Reading
 
     def target(self, context: ScopeContext, path: str) -> TimelineTarget:
-        """Return the target that stands for a path in the methods that show its history.
+        """Return the `TimelineTarget` of a path, by which other methods identify a file, folder or scope.
 
         `path`: a memory, folder or scope, existing or deleted, or a companion of the context. Raises
         `ScopeUnavailable` if the context does not have the scope, `StoreError` if the path is not one of
@@ -232,7 +233,7 @@ class TimelineService:
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
-        """Return the `State` of a place that stands for its content on disk; reads nothing."""
+        """Return the `State` that stands for the present content of a place on disk; reads nothing."""
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
@@ -389,7 +390,7 @@ class TimelineService:
     ) -> tuple[Sequence[HandChange], dict[str, bool]]:
         """Return the changes of files that a plan consists of, and the pins that it restores (path -> True).
 
-        `remove_newer`: also delete files that were created since the restored state.
+        `remove_newer`: also delete the files in `plan.newer`, which do not exist in the restored state.
         """
         made = [
             HandChange(file.path, self._bytes(file), file.expected_sha256, file.mode) for file in plan.files

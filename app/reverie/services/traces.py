@@ -334,11 +334,17 @@ class TraceService:
         return self._read(self.find(trace_id)).dump.document
 
     def text(self, trace_id: str) -> str:
-        """Return the text of a trace that is used to compare traces. Raises as `open` does."""
+        """Return the parts of a trace by which traces are compared, as one text (`trace_text`).
+
+        Raises as `open` does.
+        """
         return trace_text(self._read(self.find(trace_id)).facts)
 
     def difference(self, trace_id: str, other: str) -> str:
-        """Return a diff between the texts of the traces `trace_id` and `other`. Raises as `open` does."""
+        """Return a diff from the text of the trace `trace_id` to the text `other`; raises as `open` does.
+
+        `other`: the text of another trace (`text`), which may be from another home.
+        """
         return _diff(self.text(trace_id), other, "trace")
 
     def export(self, trace_id: str, target: Path) -> None:
@@ -692,9 +698,10 @@ class Replays:
         self._clock = clock
 
     def consent_needed(self, trace_id: str, request: ReplayRequest) -> ConsentView | None:
-        """Return the data that the replay `request` would send to a destination without the user's consent.
+        """Return the data that the replay `request` would send, if the user has not consented to sending it.
 
-        None if no consent is needed. Raises `UserError` if the model cannot be used.
+        The result names the destination, too. None if no consent is needed. Raises `UserError` if the model
+        cannot be used.
         """
         try:
             self._models.require_consent(request.engine)
@@ -755,8 +762,8 @@ async def _asked(
     """Carry out the replay: make the two attempts of a memory writer with a copy of the memory.
 
     Returns the new trace as a document. `facts`: the original trace, which has the memory; `request`: the
-    prompt to send instead of its own. `cancel` ends the run when it is set; `progress` gets a phrase for each
-    step.
+    prompt to send instead of the original one. `cancel` ends the run when it is set; `progress` gets a phrase
+    for each step.
     """
 
     memory = facts.existing_memory.encode("utf-8", "replace")
@@ -815,13 +822,12 @@ class TranscriptOpened(Struct, frozen=True):
 
 
 class TranscriptGrowth(Struct, frozen=True):
-    """The present state of a transcript that a client follows.
-
-    `stamp` changes whenever the file does. `page` is None if the transcript has not changed.
-    """
+    """The present state of a transcript that a client follows."""
 
     stamp: Stamp
+    """A value that changes whenever the file does."""
     page: Page | None
+    """The new messages; None if the transcript has not changed."""
 
 
 class _Reader:

@@ -34,19 +34,19 @@ _LOOKED_AT = 50
 
 
 class TrashEntry(Struct, frozen=True):
-    """One deleted file.
-
-    `path`: its memory path; `owner`: the name of its project or workspace, "" for global. `taken`: True if a
-    file exists at its path now. `reachable`: False if nothing in the home refers to its project or workspace
-    any more. `deletion`: the deletion in the history, with its author.
-    """
+    """One deleted file."""
 
     deletion: Deletion
+    """The deletion in the history, with its author."""
     path: str
+    """The memory path of the file."""
     scope: Scope
     owner: str
+    """The name of the file's project or workspace; empty for the global scope."""
     taken: bool
+    """Whether a file exists at this path now."""
     reachable: bool
+    """Whether the home still has a context that shows the file's root; if not, restoring is impossible."""
 
     @property
     def id(self) -> str:
@@ -70,13 +70,11 @@ class TrashEntry(Struct, frozen=True):
 
 
 class TrashPage(Struct, frozen=True):
-    """A page of deletions, newest first.
-
-    `next`: where the next page starts, None at the beginning of the history.
-    """
+    """A page of deletions, newest first."""
 
     entries: tuple[TrashEntry, ...] = ()
     next: str | None = None
+    """The start of the next page; None at the beginning of the history."""
 
 
 class TrashService:
@@ -131,7 +129,7 @@ class TrashService:
         """Restore all of these entries or none; return the `Undo`.
 
         `names`: entry id -> a path other than the one that `self.names` would choose; None: no such paths.
-        Raises `Unavailable` if nothing refers to a scope any more, `Conflict` if a path was taken meanwhile.
+        Raises `Unavailable` if an entry is not `reachable`, `Conflict` if a path was taken meanwhile.
         """
         if not entries:
             raise StoreError("Nothing is selected.", next_step="Select the memories to restore.")
@@ -227,12 +225,10 @@ class TrashService:
 
 
 class _Chosen(Struct, dict=True):
-    """The free paths chosen so far for a restore, so that no path is chosen twice.
-
-    `names`: the memory path for each entry, by the entry's id.
-    """
+    """The free paths chosen so far for a restore, so that no path is chosen twice."""
 
     names: dict[str, str] = field(default_factory=dict)
+    """The memory path for each entry, by the entry's id."""
     _used: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, entry: TrashEntry, is_there: Callable[[str], bool]) -> None:
@@ -252,15 +248,13 @@ class _Facts(Struct, frozen=True):
 
 
 class _Batch(Struct, dict=True):
-    """The changes that restore the deleted files of one context.
-
-    `pins`: path -> True for each restored file that was pinned. `facts`: a cache by commit and key of the
-    root.
-    """
+    """The changes that restore the deleted files of one context."""
 
     changes: list[HandChange] = field(default_factory=list)
     pins: dict[str, bool] = field(default_factory=dict)
+    """Path -> True for each restored file that was pinned."""
     facts: dict[tuple[str, str], _Facts] = field(default_factory=dict)
+    """A cache of what the history has about the files, by commit and key of the root."""
 
 
 def numbered(rel: str, number: int) -> str:

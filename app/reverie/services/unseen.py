@@ -163,11 +163,11 @@ class SeenLog:
         return found.get((root.key, rel))
 
     def before(self, root: ScopeRoot, rel: str, commits: list[Commit]) -> tuple[bytes | None, bool]:
-        """Return the newest content of a memory that a person saw or wrote, and True if there was no memory.
+        """Return the content of a memory that a person last saw or wrote, and True if there was no memory.
 
-        The content is None if the memory did not exist then, or (with False) if the history no longer has the
-        content. Changes of runs that have been undone since do not count. The commits that others made after
-        that content are appended to `commits`, newest first.
+        The result is (None, True) if there was no memory then, and (None, False) if the history does not have
+        the content any more. If a person has undone changes of others since, the content is without these
+        changes. The commits that others made after that content are appended to `commits`, newest first.
         """
         data = self._sidecar.read().data
         baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))

@@ -35,19 +35,19 @@ from reverie.values import Struct, columns, field, replace
 
 
 class HomeInfo(Struct, frozen=True):
-    """One open home: where it is, which agent it belongs to, and its projects and workspaces.
-
-    `problems` are sentences about data that could not be read; `adoptable` are known homes that no longer
-    exist at their path and may have been moved here.
-    """
+    """One open home: where it is, which agent it belongs to, and its projects and workspaces."""
 
     id: str
     root: Path
     kind: str
+    """The kind of the home, which names its agent."""
     label: str
+    """The name of the home for people."""
     contents: HomeContents
     problems: tuple[str, ...] = ()
+    """Sentences about data that could not be read."""
     adoptable: tuple[KnownHome, ...] = ()
+    """Known homes that no longer exist at their path and may have been moved here."""
 
 
 class HomeFacts(Struct, frozen=True):
@@ -209,8 +209,7 @@ class RunSummary(Struct, frozen=True):
 class Spent(Struct, frozen=True):
     """The cost of the models in the runs of one scope: in the last run, and in this calendar month.
 
-    A cost is in US dollars; None is unknown. `month_unknown`: the cost of some run of the month is unknown,
-    so that the sum is a lower bound.
+    A cost is in US dollars; None means that it is unknown.
     """
 
     last_tokens: int = 0
@@ -218,20 +217,19 @@ class Spent(Struct, frozen=True):
     month_tokens: int = 0
     month_cost: float | None = None
     month_unknown: bool = False
+    """Whether the cost of some run of the month is unknown, so that `month_cost` is a lower bound."""
 
 
 class ConsentView(Struct, frozen=True):
-    """The data that would leave this machine, and its destination, for a person to consent.
-
-    `files`: the paths of the memories that would be sent. `secrets_hidden`: the number of secrets in them
-    that are replaced by placeholders. `stays`: memories that a consolidation does not read (too large, or not
-    text).
-    """
+    """The data that would leave this machine, and its destination, for a person to consent."""
 
     destination: str
     files: tuple[str, ...]
+    """The paths of the memories that would be sent."""
     secrets_hidden: int
+    """The number of secrets in them that are replaced by placeholders."""
     stays: tuple[str, ...] = ()
+    """The memories that a consolidation does not read, because they are too large or not text."""
 
 
 class StatusView(Struct, frozen=True):
@@ -278,15 +276,13 @@ class FileText(Struct, frozen=True):
 
 
 class ChangedFile(Struct, frozen=True):
-    """One file of a run, with its contents before and after the run (None: no file).
-
-    `note` is the reason for the change, or its outcome.
-    """
+    """One file of a run, with its contents before and after the run (None: no file)."""
 
     path: str
     before: bytes | None
     after: bytes | None
     note: str = ""
+    """The last command of the run on the file, with its reason or outcome, if any; may be empty."""
 
 
 class ReviewHunk(Struct, frozen=True):
@@ -308,18 +304,18 @@ class ReviewHunk(Struct, frozen=True):
 
 
 class ReviewFile(Struct, frozen=True):
-    """One file of a run.
-
-    `path` identifies it in a `ReviewSelection`; `old_path` is its earlier path if the run moves it. `before`
-    is None if the file is new, `after` is None if it is deleted.
-    """
+    """One file of a run."""
 
     path: str
+    """The path, which identifies the file in a `ReviewSelection`."""
     verb: Literal["create", "edit", "delete", "rename"]
     before: str | None
+    """The text before the run; None if the file is new."""
     after: str | None
+    """The text after the run; None if the file is deleted."""
     hunks: tuple[ReviewHunk, ...]
     old_path: str = ""
+    """The earlier path if the run moves the file; else empty."""
 
 
 class ReviewGroup(Struct, frozen=True):
@@ -343,7 +339,11 @@ class ReviewView(Struct, frozen=True):
     """The run; None for a change set of the history that no run made."""
     groups: tuple[ReviewGroup, ...]
     refused: tuple[str, ...]
-    """One sentence for each request of the run that failed or that exceeded the limits of its changes."""
+    """Sentences about what is not shown as a change.
+
+    For a run: each of its operations that failed or exceeded the limits. For a change set: each file that is
+    too large, or not text.
+    """
     can_apply: bool
     """Whether a person can choose changes and apply them; if not, the choices are read-only."""
     why_not: str
@@ -359,17 +359,16 @@ class ReviewView(Struct, frozen=True):
 
 
 class HandChange(Struct, frozen=True):
-    """One file of a change by hand.
-
-    `path` is a memory path. `after`: the content after the change, None to delete the file;
-    `expected_sha256`: the hash of the present content, None if there must be no file; `mode`: permission
-    bits, None to leave them.
-    """
+    """One file of a change by hand."""
 
     path: str
+    """The memory path."""
     after: bytes | None
+    """The content after the change; None to delete the file."""
     expected_sha256: str | None
+    """The hash of the present content; None if there must be no file."""
     mode: int | None = None
+    """The permission bits; None to leave them."""
 
 
 class FilesChanged(Struct, frozen=True, tag=True):
@@ -450,10 +449,10 @@ class Undo(Struct, frozen=True):
     path: str
     """The path that a window shows after the undo."""
     steps: tuple[FilesChanged | Renamed | RunReverted | CompanionRestored | FieldChange, ...]
-    """The undo data of each step of the change, in the order in which the steps were made.
+    """The data to undo the change, one value for each part that was changed separately, oldest first.
 
-    A `FieldChange` is already the reverse change: a value inside a record is restored in the present version
-    of the record, which the bytes of a file could not express.
+    A `FieldChange` is the change to make for the undo, not the one that was made: it restores one value in
+    the present version of a record, which may have other changes since.
     """
     sentence: str
     """The message that a window shows after the undo."""
@@ -468,7 +467,10 @@ class Undo(Struct, frozen=True):
 
 
 def run_undone(context: ScopeContext, result: RunResult) -> Undo:
-    """Return the `Undo` of an undo of a run (`result`); applying it makes the run's changes again."""
+    """Return the `Undo` for an undo of a run; using it makes the changes of the run again.
+
+    `result`: the result of the undo of the run. `context`: the context that a window shows afterwards.
+    """
     count = len(result.applied)
     files = result.applied[0].rpartition("/")[2] if count == 1 else some(count, "file")
     shown = result.applied[0] if result.applied else ""
@@ -495,29 +497,29 @@ class Relevance(Struct, frozen=True):
 
 
 class Template(Struct, frozen=True):
-    """A template of a new memory.
-
-    `name`: its file name without suffix. `scope` is None for a person's own template, which is for every
-    scope.
-    """
+    """A template of a new memory."""
 
     name: str
+    """The file name without suffix."""
     text: str
+    """The text, in which `{{title}}` and `{{date}}` are filled in."""
     scope: Scope | None = None
+    """The scope that the template is for; None for a person's own template, which is for every scope."""
 
 
 class LintResult(Struct, frozen=True):
-    """The findings of `lint`, as far as they are known.
+    """The findings of the rules in `memory.lint`, as far as they are known.
 
-    `findings`: by memory path, only for files that have any. `complete` is False if some files were not read
-    yet, so that `look` must be called again. `looked_at`: the number of files read this time. The reason why
-    the agent does not read a file is not among the findings, because `MemoryFile.unseen_reason` has it (see
-    `with_reason`).
+    The reason why the agent does not read a file is not among the findings, because
+    `MemoryFile.unseen_reason` has it (see `with_reason`).
     """
 
     findings: Mapping[str, tuple[LintFinding, ...]]
+    """The findings by memory path; only for files that have any."""
     complete: bool
+    """False if some files were not read yet, so that `LintService.look` must be called again."""
     looked_at: int
+    """The number of files read by this call."""
 
 
 REPLAY_LIMIT_S = 60.0
@@ -593,20 +595,22 @@ class LostSave(Struct, frozen=True):
 
 
 class HostStatus(Struct, frozen=True):
-    """The state of the background services of a home.
-
-    `hosting`: the process `pid` hosts them for the caller. `viewing`: another process, `holder`, holds the
-    lease and hosts them; this one only views the home. `waiting`: no process hosts them, for the reason in
-    `message`. `sessions`: the number of transcripts that are watched. `is_ready`: each transcript has been
-    read once, so that new turns start runs.
-    """
+    """The state of the background services of a home."""
 
     state: Literal["stopped", "hosting", "viewing", "waiting"]
+    """Which process runs these services.
+
+    `hosting`: the process `pid`, for the caller. `viewing`: another process, `holder`, which holds the lease.
+    `waiting`: none, for the reason in `message`. `stopped`: none, because they were not started or were
+    ended.
+    """
     holder: LeaseHolder | None = None
     sessions: int = 0
+    """The number of transcripts that are watched."""
     message: Phrase = NOTHING
     pid: int = 0
     is_ready: bool = False
+    """Whether each transcript has been read once, so that new turns start runs."""
 
 
 DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
@@ -629,7 +633,11 @@ class Draft(Struct, frozen=True):
     content: str
     """The typed text, including byte order mark and line breaks."""
     base: str | None
-    """The text that the draft is based on; if there was no file, it shows the style of the line breaks."""
+    """The text of the version that the draft is based on.
+
+    If there was no file (`base_sha256` is None), only its line breaks and byte order mark are used. None for
+    a new file.
+    """
     base_sha256: str | None
     """The hash of the file that the draft is based on; None if there was no file."""
     cursor: int
@@ -644,7 +652,7 @@ class Draft(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """A draft that can be restored, because the process in which it was typed has ended."""
+    """A draft that a person can restore, because no open window is editing it."""
 
     name: str
     """The file name of the draft."""
@@ -739,15 +747,16 @@ class SearchHit(Struct, frozen=True):
 class SearchAnswer(Struct, frozen=True):
     """The result of a search.
 
-    It contains memory text unredacted and stays on this machine. `problems`: sentences about parts of the
-    query without effect, and about homes that could not be searched. `complete` is False if the index of some
-    home is still being built, or if the pattern was not tried on all files yet.
+    It contains memory text unredacted and stays on this machine.
     """
 
     query: str
+    """The text that was searched for."""
     hits: tuple[SearchHit, ...]
     problems: tuple[str, ...] = ()
+    """Sentences about parts of the query without effect, and about homes that could not be searched."""
     complete: bool = True
+    """False if the index of some home is being built, or if the pattern was not tried on all files yet."""
 
 
 COUNT = 50
@@ -772,22 +781,23 @@ class LiveProject(Struct, frozen=True):
 
 
 class MatchEvidence(Struct, frozen=True):
-    """One piece of evidence that an orphaned store belongs to a project.
-
-    `value`: the feature that both share (a shortened commit, an address or a name), or the file that names
-    the project as the owner.
-    """
+    """One piece of evidence that an orphaned store belongs to a project."""
 
     kind: EvidenceKind
     value: str
+    """The feature that both share: a shortened commit, an address or a name.
+
+    For a store whose owner the home names: the file that names it.
+    """
 
 
 class ProjectMatch(Struct, frozen=True):
-    """A project that an orphaned store may belong to; `evidence` is ordered, the strongest first."""
+    """A project that an orphaned store may belong to."""
 
     project_path: str
     name: str
     evidence: tuple[MatchEvidence, ...]
+    """The evidence for that, strongest first."""
 
     @property
     def rank(self) -> tuple[bool, ...]:
@@ -816,9 +826,10 @@ Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
 
 
 class StoreFile(Struct, frozen=True):
-    """One file of an orphaned store; `rel`: its path in the store."""
+    """One file of an orphaned store."""
 
     rel: str
+    """The path of the file in the store."""
     size: int
     mtime_ns: int
 
@@ -827,18 +838,22 @@ class StoreView(Struct, frozen=True):
     """One store (directory of notes) that can be merged: an orphaned one, or one of a further checkout.
 
     An orphaned store belongs to no existing project; a further checkout is one of several of one repository.
-
-    `matches`: the projects that it may belong to, best first. `best` is None if there is no evidence for a
-    project, or equal evidence for several. `more`: there are more files than are listed. `removable`: the
-    history keeps the files if they are deleted, and no agent loads them.
     """
 
     store: LostStore
     files: tuple[StoreFile, ...]
     more: bool
+    """Whether the store has more files than `files` lists."""
     matches: tuple[ProjectMatch, ...]
+    """The projects that the store may belong to, best first."""
     best: ProjectMatch | None
+    """The project into which the window suggests to merge the store.
+
+    None if there is no evidence for a project, or equal evidence for several. For a further checkout it is
+    the checkout with the most notes.
+    """
     removable: bool
+    """Whether the store may be deleted: the history keeps its files, and no agent loads them."""
 
     @property
     def id(self) -> str:
@@ -862,24 +877,24 @@ class MergeRow(Struct, frozen=True):
     rel: str
     """The path of the file in the store."""
     path: str
-    """The target of the file."""
+    """The memory path at which the merge would write the file."""
     state: MergeState
     lost: bytes = b""
     """The content in the orphaned store."""
     live: bytes | None = None
-    """The content at the target; None if there is no file or it was not read."""
+    """The content at `path`; None if there is no file or it was not read."""
     union: bytes | None = None
     """A content with every line of both; None if that is impossible."""
     beside: str = ""
     """A free path next to `path`."""
     choices: tuple[MergeChoice, ...] = ()
-    """The choices that a person has."""
+    """The choices that a person has for this file, the default first."""
     blocked: Blocked = ""
     """The kind of obstacle that prevents the merge of this file; empty if there is none."""
     why: str = ""
     """A sentence about the obstacle, for some kinds only."""
     pinned: bool = False
-    """Whether the file was pinned; if it is merged, its target is pinned too."""
+    """Whether the file was pinned; if it is merged, the file at `path` is pinned too."""
 
 
 class MergePreview(Struct, frozen=True):

@@ -221,9 +221,9 @@ class Workbench(HomeServices):
         return all_templates(self.parts.profile.config / "templates")
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """Create a memory from the text of a template; add the description unless it is empty.
+        """Create a memory from the text `template`; add `description` to its front matter unless it is empty.
 
-        Raises `Conflict` if the file exists already.
+        `{{title}}` and `{{date}}` in the text are filled in. Raises `Conflict` if the file exists already.
         """
         content = filled(template, path, self.parts.clock())
         if description:
@@ -279,8 +279,8 @@ class Workbench(HomeServices):
     def restore(self, plan: RestorePlan, *, remove_newer: bool = False) -> Undo:
         """Carry out a restore that `timeline` planned; return the `Undo`.
 
-        `remove_newer`: delete files that were created since the restored state. Raises `Conflict` if a file
-        changed since the plan was made.
+        `remove_newer`: also delete the files in `plan.newer`, which do not exist in the restored state.
+        Raises `Conflict` if a file changed since the plan was made.
         """
         changes, pins = self.timeline.changes(plan, remove_newer=remove_newer)
         context = plan.target.context

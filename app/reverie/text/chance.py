@@ -266,7 +266,7 @@ def _on_line(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
 
 
 def _phrase(match: re.Match[str]) -> Iterator[SecretSpan]:
-    """Yield the spans in `match` of at least four words in a row that are not typical of sentences.
+    """Yield the span of each series of at least four words in `match` that are not typical of sentences.
 
     Words of less than four characters and the words in `SecretWords.sentence` are typical of sentences.
     """

@@ -495,7 +495,8 @@ def _services() -> re.Pattern[str]:
 def _word_start(text: str, least: int, place: int) -> int:
     """Return the start of the word that contains position `place`.
 
-    The search goes back to `least` at most; if there is no space from there on, `place` is returned.
+    The search goes back to position `least` at most. If there is no space, tab or line break between the two,
+    `place` is returned.
     """
     spaces = [text.rfind(space, least, place) for space in " \t\n"]
     return max(spaces) + 1 if max(spaces) >= 0 else place
@@ -913,7 +914,8 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
 def _inside_escapes(text: str) -> dict[int, int]:
     """Return position -> end of the escape sequence, for each position inside an escape sequence.
 
-    It is for spans that begin at such a position: replacing them would leave half an escape sequence behind.
+    A span that begins at such a position is moved to that end, so that replacing it does not leave half an
+    escape sequence behind.
     """
     return {
         place: escape.end()
@@ -1031,8 +1033,8 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
 def _is_certain(text: str, secret: Secret) -> bool:
     """Return whether the value of `secret` is almost certainly a secret.
 
-    It is if it has a known format, looks random, or looks like a password that a person made of a word and
-    digits. `text`: the text that contains the secret.
+    This is so if it has a known format, looks random, or looks like a password that a person made of a word
+    and digits. `text`: the text that contains the secret.
     """
     whole, kind = text[secret.start : secret.end].lstrip("="), secret.kind
     plain = decoded_text(whole) or decoded_text(whole.rpartition("_")[2]) if len(whole) >= 12 else ""

@@ -99,16 +99,14 @@ _LONGEST_KEY = 32_768
 
 
 class _Rows(Struct, frozen=True):
-    """The table of secrets (`SecretTable`), prepared for the search.
-
-    `by_prefix`: the secrets with a known prefix, by prefix. `in_words`: the patterns that are applied to long
-    words; `in_texts`: those that are applied to the whole text. `least_word`: the length of the shortest word
-    that may contain a secret of the table.
-    """
+    """The table of secrets (`SecretTable`), prepared for the search."""
 
     by_prefix: dict[str, Prefixed]
+    """The secrets with a known prefix, by prefix."""
     in_words: tuple[Shaped, ...]
+    """The secrets whose patterns are applied to long words only."""
     in_texts: tuple[Shaped, ...]
+    """The secrets whose patterns are applied to the whole text."""
     least_word: int
     """Length of the shortest word that may contain a secret of the table; secrets never contain a space."""
 

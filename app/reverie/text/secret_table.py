@@ -22,12 +22,7 @@ _FLAGS = frozenset({"exact", "random"})
 
 
 class Prefixed(Struct, frozen=True):
-    """A type of secret that begins with `prefix`, which identifies its service.
-
-    `alphabet`: the characters that may follow the prefix; `least`: how many must follow at least (`exact`:
-    exactly so many). `random`: the characters after the prefix must look random, because the prefix is short
-    or an ordinary word. `source`: the documentation that describes the format.
-    """
+    """A type of secret that begins with a known prefix, which identifies its service."""
 
     service: str
     prefix: str
@@ -45,12 +40,7 @@ class Prefixed(Struct, frozen=True):
 
 
 class Shaped(Struct, frozen=True):
-    """A type of secret that a regular expression finds by its format, without a known prefix.
-
-    `word`: a string that every match of `pattern` contains; texts without this string are not searched. The
-    secret is group 1 of `pattern`, or the whole match if there is no group. `source`: the documentation that
-    describes the format.
-    """
+    """A type of secret that a regular expression finds by its format, without a known prefix."""
 
     service: str
     word: str
@@ -58,6 +48,7 @@ class Shaped(Struct, frozen=True):
     pattern: str
     """The regular expression; group 1, or the whole match if there is no group, is the secret."""
     source: str
+    """Site and page of the documentation that describes the format."""
 
     @property
     def is_one_word(self) -> bool:
@@ -69,18 +60,15 @@ class Shaped(Struct, frozen=True):
 
 
 class Nearby(Struct, frozen=True):
-    """A type of secret without a prefix, recognised only near its service's name and a word such as "key".
-
-    `names`: names of the service in lower case, one of which must be near. `pattern`: a regular expression
-    that matches the secret as a whole word. `source`: the documentation that describes the format.
-    """
+    """A type of secret without a prefix, recognised only near its service's name and a word such as "key"."""
 
     service: str
     names: tuple[str, ...]
     """Names of the service in lower case; one of them must be on the same line."""
     pattern: str
-    """Matches the secret as a whole word."""
+    """A regular expression that matches the secret as a whole word."""
     source: str
+    """Site and page of the documentation that describes the format."""
 
 
 class SecretTable(Struct, frozen=True):
@@ -96,24 +84,19 @@ class SecretTable(Struct, frozen=True):
 
 
 class SecretWords(Struct, frozen=True):
-    """The lists of words by which secrets in prose are recognised, in lower case.
-
-    `gives`: words that announce a value, such as "is", and `fillers`, words between these and the value.
-    `examples`, `example_parts`, `self_naming` and `self_naming_ends`: signs of a value that is only an
-    example or a placeholder. `sentence`: words of sentences, which no passphrase has. `defaults`: default
-    passwords of programs. `open_keys`: words before "key" for a key that is no secret. `password_names`,
-    `token_names` and the endings: names of values that are secrets; "foreign" ones are in other languages
-    than English.
-    """
+    """The words, in lower case, and the patterns by which secrets in prose are recognised."""
 
     gives: frozenset[str]
     """Words and signs that announce the value after a word such as "password": `is`, `=`."""
     fillers: frozenset[str]
     """Words that may be between a word of `gives` and the value."""
     examples: frozenset[str]
-    """Values from documentation, without hyphens and underscores."""
+    """Values that documentation uses as examples, written without hyphens and underscores."""
     example_parts: tuple[str, ...]
-    """Parts that make a value of letters an example from documentation."""
+    """Parts of words by which a value is recognised as an example from documentation.
+
+    A value with digits is never recognised by them.
+    """
     sentence: frozenset[str]
     """Words of sentences: a phrase with one of them is not a passphrase."""
     self_naming: frozenset[str]

@@ -122,7 +122,7 @@ def is_mask(body: str) -> bool:
 
 
 def is_place(value: str) -> bool:
-    """Return whether a value is a path, an address (URL) or the name of a thing in a cloud."""
+    """Return whether a value is a path, an address (URL) or the name of a resource in a cloud."""
     return _PLACE.match(value) is not None
 
 

@@ -44,14 +44,10 @@ class Region(Struct, frozen=True):
 
 
 class MergeConflict(Struct, frozen=True):
-    """A place in the text that the user and another program changed in different ways.
-
-    `mine`: the typed lines; `theirs`: the lines on disk. `at`, `base`: where the conflict is in the merged
-    text and in the base of the next merge.
-    """
+    """A place in the text that the user and another program changed in different ways."""
 
     at: Region
-    """The lines of the conflict in the merged text, which are those of mine."""
+    """The lines of the conflict in the merged text; there, they are the lines `mine`."""
     base: Region
     """The lines of the conflict in the base of the next merge (`Merged.rebased`)."""
     mine: tuple[str, ...]
@@ -61,18 +57,17 @@ class MergeConflict(Struct, frozen=True):
 
 
 class Merged(Struct, frozen=True):
-    """The result of a merge: a text, its conflicts, and the base of the next merge.
-
-    `taken`: the regions of `text` that came from the text on disk. `rebased`: the base to use with `text` in
-    the next merge: the text on disk, but with the lines of the old base in each conflict.
-    """
+    """The result of a merge: a text, its conflicts, and the base of the next merge."""
 
     text: str
     taken: tuple[Region, ...]
-    """The regions of `text` with lines that came from theirs; an empty region is a deletion."""
+    """The regions of `text` with lines that came from the text on disk; an empty region is a deletion."""
     conflicts: tuple[MergeConflict, ...]
     rebased: str
-    """The new base of `text`; equal to theirs if there is no conflict."""
+    """The base to use with `text` in the next merge.
+
+    It is the text on disk, but with the lines of the old base in each conflict.
+    """
 
 
 class TextChange(Struct, frozen=True):
@@ -129,7 +124,7 @@ def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Si
 def chosen(conflict: MergeConflict, side: Side) -> list[str]:
     """Return the lines that replace a conflict if the user chooses `side`: "mine", "theirs" or "both".
 
-    For "both", the lines of mine come first.
+    For "both", `conflict.mine` comes first.
     """
     if side == "mine":
         return list(conflict.mine)

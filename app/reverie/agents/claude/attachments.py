@@ -60,9 +60,9 @@ class Instructions(Struct, frozen=True):
     files: tuple[LoadedFile, ...]
     """The files, in the order in which the model gets them."""
     changed: bool = False
-    """Whether `files` has only the files that are new or differ."""
+    """Whether `files` has only the files that are new or changed since the previous attachment, not all."""
     removed: tuple[str, ...] = ()
-    """With `changed`: the files that are no longer loaded."""
+    """The files that are no longer loaded; empty unless `changed`."""
 
 
 class Recalled(Struct, frozen=True):
@@ -173,7 +173,7 @@ def _files(value: object) -> Iterator[LoadedFile]:
 
 
 def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:
-    """Return a sentence that names the files that an attachment loads; empty if it loads none.
+    """Return a message that names the files that an attachment loads; empty if it loads none.
 
     Files below the directory `cwd` are named relative to it. `config`: the agent's home.
     """
@@ -198,7 +198,7 @@ def _names(paths: Iterable[str], cwd: str, config: str) -> str:
 
 
 def _name(path: str, cwd: str, config: str) -> str:
-    """Return a file's name for a sentence: relative to the directory `cwd`, else long enough to be unique.
+    """Return a file's name for a message: relative to the directory `cwd`, else long enough to be unique.
 
     `config`: the agent's home; the path of a file in it begins with `~/.claude`.
     """

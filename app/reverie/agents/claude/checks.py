@@ -42,16 +42,16 @@ class _MemoryFacts(Struct, frozen=True):
     dangling: int
     """The number of links in the index that lead to no file."""
     lock: StatusLine | None
-    """The status line with the time of the last consolidation; None if there is no status line."""
+    """The agent's status line about consolidations of the memory; None if there is none."""
     closed: tuple[str, ...] = ()
-    """Sentences about folders of the memory that cannot be read; their files are not counted."""
+    """The folders that cannot be read, each as `folder (reason)`; the files in them are not counted."""
 
 
 def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
     """Return the doctor's checks of one project's memory, which is in `directory`.
 
-    `off`: the reason why the memory is off, in words, empty if it is on; `status`: the agent's status lines
-    about the memory, that of the lock first.
+    `off`: the reason why the memory is off, in words; empty if it is on. `status`: the agent's status lines
+    about the memory, of which the first is about consolidations; it may be empty.
     """
     facts = _facts(directory, off, status[0] if status else None)
     return _index(facts), _lock(facts)

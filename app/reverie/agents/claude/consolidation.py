@@ -81,14 +81,12 @@ It takes the id of the process that began it, its start, and the current time (b
 
 
 class Ended(Struct, frozen=True):
-    """A callable check of whether a consolidation is over although the process that ran it is alive.
-
-    `directory`: the memory. `transcript_of`: returns the transcript of the session that runs in a process;
-    None if unknown.
-    """
+    """A callable (`HasEnded`) that returns whether a consolidation is over although its process is alive."""
 
     directory: Path
+    """The memory directory."""
     transcript_of: Callable[[int], Path | None]
+    """Returns the transcript of the session that runs in a process, given its id; None if unknown."""
 
     def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
         """Return whether the consolidation of the process `holder` is over at `now_ms`.
@@ -103,7 +101,7 @@ class Ended(Struct, frozen=True):
 
 
 def _recorded_since(transcript: Path, at_ms: int) -> bool:
-    """Return whether the end of a transcript records that memories were improved after `at_ms`."""
+    """Return whether the last part of a transcript records that a consolidation ended after `at_ms` (UTC)."""
     try:
         with opened_transcript(transcript) as file:
             size = os.fstat(file.fileno()).st_size
@@ -127,7 +125,7 @@ def _newest_change(directory: Path) -> int:
     newest = 0
 
     def not_listed(_error: OSError) -> None:
-        """Ignore a folder that cannot be listed, because the status lines report it."""
+        """Do nothing when `walk_paths` cannot list a folder, because the status lines report it."""
 
     for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
         if number >= _MOST_ENTRIES:

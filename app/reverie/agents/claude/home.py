@@ -326,9 +326,9 @@ class ClaudeHome(Home):
         return settings.by_project and settings.directory is not None
 
     def memory_outside(self, context: ScopeContext) -> str:
-        """Return a sentence about a memory directory in the project's settings that Reverie does not use.
+        """Return a message about the memory directory that a project's settings name, if Reverie rejects it.
 
-        Empty if there is no such directory.
+        Empty if they name none, or if Reverie uses it.
         """
         settings = self._stores.settings_of(self._cwd(context))
         return settings.refused if settings.by_project else ""
@@ -479,10 +479,10 @@ class ClaudeHome(Home):
         return TitlesRead(read, changed)
 
     def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
-        """Read and store the title of a session; return it, and whether any new fact was stored.
+        """Read and store the title of a session; return it, and whether the title or directory is new.
 
-        A title given by a person outranks the transcript's. A new working directory counts as a new fact,
-        too. `updated_at`: the time (UTC ms) of the transcript's last change.
+        A title given by a person outranks the transcript's. The directory is the working directory that the
+        transcript names. `updated_at`: the time (UTC ms) of the transcript's last change.
         """
 
         try:
@@ -497,8 +497,8 @@ class ClaudeHome(Home):
     def resolve_project(self, project_path: str) -> str:
         """Return the path of the listed project to which `project_path` belongs.
 
-        If `project_path` is a directory in `projects/` for which no working directory is known, the
-        transcripts in it are read.
+        If `project_path` is a directory in `projects/` and its working directory is unknown, the working
+        directory is read from the transcripts in it.
         """
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
@@ -523,10 +523,11 @@ class ClaudeHome(Home):
     # Projects
 
     def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories in `projects/` with their sessions; first read unknown working directories.
+        """Return the directories in `projects/` with their sessions.
 
-        `only`: the names of the directories to return; None: all. A sentence on each problem while reading is
-        added to `problems`.
+        Also reads working directories that are unknown from the transcripts, into the cache. `only`: the
+        names of the directories to return; None: all. Each directory that cannot be listed adds a message to
+        `problems`.
         """
         directories = self._sessions.listed(problems, only)
         self._known.learn_missing(directories)
@@ -556,8 +557,9 @@ class ClaudeHome(Home):
     def _project(self, project_path: str) -> str:
         """Return the path that identifies a project: the root of its repository, or else its own path.
 
-        `project_path`: a directory of the project, or the project's directory in `projects/`. The latter is
-        returned unchanged if it contains a memory that belongs to no known path.
+        `project_path`: a directory of the project, or a directory in `projects/`. For the latter, this is the
+        project of its sessions; but if the directory contains a memory that is not the memory of that
+        project, `project_path` is returned unchanged.
         """
         own = Path(project_path)
         if own.parent == self._stores.projects and DIRECTORY.fullmatch(own.name):
@@ -608,9 +610,9 @@ class ClaudeHome(Home):
         return directory if is_directory(directory) else None
 
     def _has_ended(self, directory: Path) -> HasEnded:
-        """Return a check of whether a consolidation of the memory in `directory` is over.
+        """Return a function that returns whether a consolidation of the memory in `directory` is over.
 
-        It is for a consolidation by a process that is still alive.
+        The function is for a consolidation by a process that is still alive.
         """
 
         return Ended(directory, self._transcript_of)

@@ -68,7 +68,10 @@ def loaded_text(text: str) -> str:
 
 
 def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
-    """Return the loaded text, as `loaded_text` does, and the number in the file (from 1) of each line."""
+    """Return the loaded text, as `loaded_text` does, and for each of its lines the line number in the file.
+
+    Line numbers are counted from 1.
+    """
     body = without_front_matter(text)
     first = text[: len(text) - len(body)].count("\n") + 1
     pieces = list(_without_comments(body)) if "<!--" in body else [(body, 0)]
@@ -89,7 +92,7 @@ class Mention(Struct, frozen=True):
     """A path after an `@` in the prose of an instruction file: an import, or an attempted one."""
 
     target: str
-    """The path as the agent reads it."""
+    """The path, without a `#fragment` and without the backslashes before its spaces."""
     rest: str = ""
     """The rest of the line after the path."""
     joined: str = ""

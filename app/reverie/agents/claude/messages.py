@@ -97,10 +97,11 @@ class _Messages:
         yield from self._pairing.rest()
 
     def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
-        """Store the message of an attachment that Claude Code added; return whether the entry is one.
+        """Handle an attachment about Claude Code's setup or loaded files; return False for any other.
 
-        `about`: the attachment in the entry. Neighbouring attachments are combined; those of no interest to a
-        person (`QUIET`) are dropped. `undone`: whether a rewind abandoned the entry.
+        `about`: the attachment in `entry`. Its message is stored, to be yielded later; neighbouring
+        attachments about the setup become one message. An attachment of no interest to a person (`QUIET`) is
+        dropped. `undone`: whether a rewind abandoned the entry.
         """
         kind = as_text(about.get("type"))
         if kind in QUIET:
@@ -179,9 +180,10 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Hold back `message`, one text of an answer, joined to the earlier texts of the same answer.
+        """Hold back `message`, a text of the model's answer, until all texts of the answer are read.
 
-        If the answer has no id, its texts are not joined: the text that was held back before is yielded.
+        The texts of one answer are joined to one message. If the answer has no id, they are not joined: the
+        earlier text is yielded, and `message` is held back in its place.
         """
         before = self._words
         if before is None or not before.id:

@@ -90,8 +90,8 @@ def listed(
 ) -> tuple[ProjectDirectory, ...]:
     """Return the directories in `projects` with a memory or a transcript, sorted by name; open no file.
 
-    `only`: the names of the directories to return; None: all. A sentence is added to `problems` for each
-    directory that cannot be listed.
+    `only`: the names of the directories to return; None: all. Each directory that cannot be listed adds a
+    message to `problems`.
     """
     found, wanted = [], None if only is None else set(only)
     for entry in _entries(projects, problems):
@@ -144,24 +144,25 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> ProjectDirec
 
 
 class _SessionSummary(Struct, frozen=True):
-    """The title and working directory from a transcript.
-
-    `at`: the modification time of the transcript when its title was read, UTC ms; 0 if only `cwd` was read.
-    """
+    """The title and working directory from a transcript."""
 
     title: str = ""
     at: int = 0
+    """The time of the transcript's last change when its title was read (UTC ms); 0 if only `cwd` was read."""
     cwd: str = ""
+    """The working directory; empty if unknown."""
 
 
 _NOTHING = _SessionSummary()
 
 
 class _CacheContents(Struct):
-    """The content of the cache: working directories by directory name, and the facts about each session."""
+    """The content of the cache."""
 
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name of a directory in `projects/` -> working directories of the sessions in it."""
     sessions: dict[str, _SessionSummary] = field(default_factory=dict)
+    """Session id -> title and working directory of the session."""
 
 
 def _kept_in(data: Any) -> _CacheContents:
@@ -225,12 +226,12 @@ class ProjectCache:
         return told is not None and told.at == session.updated_at
 
     def learn_missing(self, directories: Iterable[ProjectDirectory]) -> None:
-        """Find and store the working directories of those `directories` for which none is known.
+        """Read working directories that are unknown from the transcripts in `directories`, and store them.
 
-        Reads the beginnings of at most `HEADS_AT_ONCE` transcripts: first the newest one of each directory
-        whose working directory is unknown, then older ones. If several working directories share a directory,
-        all its sessions are read, otherwise the newest five. A transcript is not read twice in one process
-        unless it changed.
+        Reads the beginnings of at most `HEADS_AT_ONCE` transcripts: first the newest transcript of each
+        directory for which no working directory is known, then further ones. These are the next four of each
+        such directory, and all sessions of a directory that several working directories share. A transcript
+        is not read twice in one process unless it changed.
         """
         directories = tuple(directories)
         self._running = {each.session_id: each.cwd for each in running_sessions(self._config)}
@@ -257,7 +258,7 @@ class ProjectCache:
         return bool(self.cwd(session, session.directory)) or self._tried.get(session.id) == session.updated_at
 
     def _learn_head(self, session: StoredSession) -> bool:
-        """Read a session's working directory from its transcript and store it; return whether it has one."""
+        """Read and store the working directory in a session's transcript; return whether one was found."""
 
         self._tried[session.id] = session.updated_at
         cwd = ""
@@ -312,9 +313,9 @@ class ProjectCache:
 
     @staticmethod
     def _add_path(kept: _CacheContents, name: str, cwd: str) -> bool:
-        """Add to the cache that sessions in the directory `name` belong to the working directory `cwd`.
+        """Add to `kept` that sessions in the directory `name` have the working directory `cwd`.
 
-        Returns whether that is new.
+        Returns whether that is new; False for an empty `cwd`.
         """
         known = kept.paths.get(name, ())
         if not cwd or cwd in known:

@@ -21,18 +21,19 @@ from reverie.values import Struct, field
 class SessionFacts(Struct):
     """Counts of one session that decide whether its notes are due.
 
-    Only the main thread is counted, not sub-agents. `messages`: the number of records of the user and of the
-    model, including tool results. `context_tokens`: the tokens of the whole context with the last answer,
-    estimated if the service does not count them. `last_uuid`: the id of the last counted record.
-    `calls_tools`: whether the last answer asks for tools, so that the model is in the middle of its work.
-    `cwd`: the directory in which the session began.
+    Only the main thread is counted, not sub-agents.
     """
 
     messages: int = 0
+    """The number of records of the user and of the model, including tool results."""
     context_tokens: int = 0
+    """The tokens of the whole context with the last answer, estimated if the service does not count them."""
     last_uuid: str = ""
+    """The id of the last counted record; empty if there is none."""
     calls_tools: bool = False
+    """Whether the last answer asks for tools, so that the model is in the middle of its work."""
     cwd: str = ""
+    """The directory in which the session began."""
     tool_calls: int = 0
     _after: dict[str, int] = field(default_factory=dict)
     _answer: str = ""
@@ -50,7 +51,10 @@ class SessionFacts(Struct):
         return 0 if before is None else self.tool_calls - before
 
     def take(self, entry: TranscriptEntry) -> None:
-        """Add the record `entry` to the counts, unless a record with its uuid was counted already."""
+        """Add the record `entry` to the counts.
+
+        Ignores a record of a sub-agent, one that is not of the user or the model, and one counted before.
+        """
         if entry.side or entry.kind not in ("user", "assistant") or entry.uuid in self._after:
             return
         if not self.cwd and isinstance(cwd := entry.row.get("cwd"), str):

@@ -75,14 +75,13 @@ _MOST_KEPT = 5_000
 
 
 class Machine(Struct, frozen=True):
-    """The environment variables and directories of this machine that Claude Code reads.
-
-    `home_dir` is the user's home directory; `managed` the directory of administrators' settings.
-    """
+    """The environment variables and directories of this machine that Claude Code reads."""
 
     env: Mapping[str, str]
     home_dir: Path
+    """The user's home directory."""
     managed: Path
+    """The directory of an administrator's settings and instructions."""
 
     @classmethod
     def this(cls) -> Machine:
@@ -270,7 +269,7 @@ class MemorySettings(Struct, frozen=True):
     off: str = ""
     """The reason why the memory is off, in a few words; empty if it is on."""
     refused: str = ""
-    """A sentence on a setting that the agent uses but Reverie does not; empty if there is none."""
+    """A message about a setting that the agent uses but Reverie does not; empty if there is none."""
     source: str = ""
     """The setting that names `directory`; empty if there is none."""
     by_project: bool = False
@@ -366,7 +365,7 @@ def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Pat
 
 
 def settings_problems(config: Path) -> tuple[str, ...]:
-    """Return a sentence on the settings in the home `config` if they cannot be read, else an empty tuple."""
+    """Return a message if the settings in the home `config` cannot be read, else an empty tuple."""
     try:
         read_json(config / "settings.json", _SETTINGS_BYTES)
     except FileNotFoundError:
@@ -532,7 +531,7 @@ _ONE_AGENT = "Only this subagent reads the file."
 def companions(
     config: Path, cwd: str | None, machine: Machine, added: Sequence[Path] = ()
 ) -> tuple[Companion, ...]:
-    """Return every existing instruction file, and the missing files that a person would create first.
+    """Return every existing instruction file, and the usual ones (such as CLAUDE.md) even if missing.
 
     `config`: the agent's home. `cwd`: the working directory; None if there is none or it is unknown.
     `machine`: the environment and the directories outside of the home. `added`: the directories that a
@@ -587,7 +586,7 @@ class _Origin(Struct, frozen=True):
 
     scope: Scope
     note: str
-    """A sentence that is shown with each file of this owner."""
+    """A note, for a person, that is shown with each file of this owner; may be empty."""
     kind: str
     """The kind of the owner.
 
@@ -597,15 +596,14 @@ class _Origin(Struct, frozen=True):
 
 
 class _Version(Struct, frozen=True):
-    """The facts about the text of an instruction file that decide which files the agent loads.
-
-    `mentions`: the paths after an `@` in it. `limited`: whether it is a rule for some files only. `empty`:
-    whether the agent loads nothing of it.
-    """
+    """The parts of an instruction file's text that decide which files the agent loads."""
 
     mentions: tuple[Mention, ...] = ()
+    """The paths after an `@` in the text."""
     limited: bool = False
+    """Whether the text is a rule for some files only."""
     empty: bool = True
+    """Whether the agent loads nothing of the text."""
 
 
 class _Order:
@@ -670,8 +668,8 @@ class _Order:
         """Add a file and its imports.
 
         `origin`: the owner of the file. `label`: the name for display; empty: the short path that `called`
-        returns. `expected`: add the file even if it does not exist. `note`: a sentence about the file; empty:
-        the note of `origin`. `depth`: the number of imports that lead to the file. `rule`: whether it is a
+        returns. `expected`: add the file even if it does not exist. `note`: a note for a person; empty: the
+        note of `origin`. `depth`: the number of imports that lead to the file. `rule`: whether it is a
         rule file, which may be loaded for some files only.
         """
         there = is_file(path)
@@ -713,8 +711,8 @@ class _Order:
     def _name_credential(self, origin: _Origin, path: Path, real: str) -> bool:
         """Return True if a project file may hold credentials, and list it without opening it.
 
-        `origin`: the reason why the agent loads the file; `real`: `path` with symlinks resolved. Does nothing
-        for any other file, and returns False.
+        `origin`: the owner of the file. `real`: `path` with symlinks resolved. For any other file, returns
+        False and does nothing.
         """
         resolved = Path(real)
         if real in self._seen or not never_opened(path, resolved) or not may_be_named(path, resolved):

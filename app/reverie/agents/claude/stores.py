@@ -113,7 +113,7 @@ class ClaudeStores:
     def memories(self, problems: list[str]) -> Iterator[str]:
         """Yield the names of the directories of projects with a memory.
 
-        A sentence is added to `problems` if the directory of all projects cannot be listed.
+        A message is added to `problems` if the directory of all projects cannot be listed.
         """
         for name in directory_names(self.memory_base(), problems):
             if DIRECTORY.fullmatch(name) and self.has_memory(name):
@@ -131,7 +131,7 @@ class ClaudeStores:
         return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
 
     def refusals(self) -> tuple[str, ...]:
-        """Return a sentence for each memory setting that Reverie does not use."""
+        """Return a message about each memory setting that the agent uses but Reverie does not."""
         return tuple(dict.fromkeys(each.refused for each in self._settings() if each.refused))
 
     def _settings(self) -> Iterator[MemorySettings]:

@@ -57,19 +57,20 @@ _TITLE_FILE_BYTES = 64 << 10
 
 
 class TranscriptEntry(Struct, frozen=True):
-    """One record of the conversation, from one line of the transcript.
-
-    `kind`: the type of the record, such as `user`; `row`: the decoded line. `uuid`, `parent`: its own id and
-    that of the record before it; empty if missing. `timestamp`: UTC ms. `side`: whether it belongs to a
-    sub-agent.
-    """
+    """One record of the conversation, from one line of the transcript."""
 
     kind: str
+    """The type of the record: one of `KINDS`, such as `user`."""
     row: dict[str, Any]
+    """The decoded line."""
     uuid: str = ""
+    """The id of the record; empty if missing."""
     parent: str = ""
+    """The id of the record before it in the conversation; empty if missing."""
     timestamp: int | None = None
+    """The time of the record (UTC ms); None if unknown."""
     side: bool = False
+    """Whether the record belongs to a sub-agent."""
 
     @property
     def message(self) -> dict[str, Any]:
@@ -104,26 +105,28 @@ class Usage(Struct, frozen=True):
 
 
 class SessionHead(Struct, frozen=True):
-    """Facts from the beginning and the end of a session's transcript. Missing texts are empty.
-
-    `cwd`, `git_branch`, `version` (of the agent): the first that the transcript names. `title` is chosen in
-    the agent's order: the person's title, the generated title, the summary, the first typed prompt.
-    `timestamp`: the time of the first record (UTC ms). `side`: whether it is the transcript of a sub-agent.
-    """
+    """Facts from the beginning and the end of a session's transcript. Missing texts are empty."""
 
     cwd: str = ""
+    """The first working directory that the transcript names."""
     title: str = ""
+    """The person's title, else the generated title, the summary, or the first line of `first_prompt`."""
     first_prompt: str = ""
+    """The first text that a person typed."""
     git_branch: str = ""
+    """The first branch that the transcript names."""
     version: str = ""
+    """The first version of the agent that the transcript names."""
     timestamp: int | None = None
+    """The time of the first record (UTC ms); None if unknown."""
     side: bool = False
+    """Whether this is the transcript of a sub-agent."""
 
 
 def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
     """Yield every record of the conversation, each uuid once, in the order of the file.
 
-    Counts the lines in `reading`. Raises `FileNotFoundError`, `Unavailable`.
+    `reading`: the counts to which the lines are added. Raises `FileNotFoundError`, `Unavailable`.
     """
     seen: set[int] = set()
     for row in rows_of(path, reading):
@@ -280,13 +283,13 @@ def first_line(text: str) -> str:
 
 
 def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
-    """Return a function that returns whether a rewind abandoned an entry.
+    """Return a function that returns whether a rewind abandoned an entry of the transcript `path`.
 
-    Call the function on every entry, in the order of the file. The current entries are the newest record of
-    the main thread and its ancestors. An entry is abandoned if it is not current, and is a message typed by
-    the user or has an abandoned parent. If an ancestor is missing, all entries before the oldest known one
-    count as current, so that none is treated as abandoned only because its parent is missing. Raises
-    `FileNotFoundError`, `Unavailable`.
+    Call the function on every entry, in the order of the file. Each entry names its parent. The last entry of
+    the main thread, its parent, the parent of that entry and so on are current. Any other entry is abandoned
+    if a person typed it or if its parent is abandoned. If an ancestor of the last entry is missing, entries
+    before the oldest known ancestor are never abandoned, because it is unknown whether they are current.
+    Raises `FileNotFoundError`, `Unavailable`.
     """
     parents: dict[int, int] = {}
     places: dict[int, int] = {}

@@ -30,15 +30,14 @@ _SHOWN = 3
 
 
 class Due(Struct, frozen=True):
-    """The conditions under which Codex extracts a thread itself.
-
-    A thread is due after `idle_ms` without a change while it is at most `age_ms` old; Codex extracts up to
-    `at_once` threads at each start.
-    """
+    """The conditions under which Codex extracts a thread by its own stage one, without Reverie."""
 
     idle_ms: int
+    """The time (ms) that a thread must have been unchanged before it is extracted."""
     age_ms: int
+    """The time (ms) without a change after which a thread is too old to be extracted."""
     at_once: int
+    """The largest number of threads that Codex extracts at each start."""
 
 
 Standing = Literal[
@@ -65,9 +64,8 @@ def standings(
 ) -> dict[str, Standing]:
     """Return thread id -> whether Codex itself has extracted the thread, will extract it, or why not.
 
-    `made`: thread id -> the time of the thread's last change when it was extracted (UTC ms). `jobs`: Codex's
-    own jobs, for the times of retries. `due`: the conditions for extraction. `now_ms`: the current time
-    (UTC).
+    `made`: the result of `Extraction.extracted_at`. `jobs`: Codex's own jobs, for the times of retries.
+    `due`: the conditions for extraction. `now_ms`: the current time (UTC).
     """
     retries = {job.source_id: job.retry_at or 0 for job in jobs if job.state == "failed"}
     found: dict[str, Standing] = {}
@@ -98,20 +96,20 @@ def makes_memories(home: Path) -> bool:
 
 
 class CodexFacts(Struct, frozen=True):
-    """The facts about a Codex home that the doctor's checks use.
-
-    `made`: thread id -> the time of the thread's last change (UTC ms) when Codex extracted it. `books`,
-    `jobs`: the rows about memory jobs in Codex's databases, and the jobs made from them. `is_locked` returns
-    whether a process holds the lock on a file.
-    """
+    """The facts about a Codex home that the doctor's checks use."""
 
     home: Path
     now_ms: int
+    """The current time (UTC)."""
     threads: Sequence[Thread]
     made: Mapping[str, int]
+    """The threads from which Codex has extracted memories: the result of `Extraction.extracted_at`."""
     books: MemoryBooks
+    """The rows about memory jobs in Codex's databases."""
     jobs: Sequence[AgentJob]
+    """The jobs in these rows: the result of `jobs_of`."""
     is_locked: Callable[[Path], bool]
+    """Returns whether a process holds the lock on a file."""
 
 
 def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:

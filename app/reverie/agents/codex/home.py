@@ -291,8 +291,8 @@ class CodexHome(Home):
     def _traces_at(self) -> Iterator[tuple[str, int]]:
         """Yield (thread id, time in UTC ms) for each trace, a file with the memories from one thread.
 
-        Only early versions of Codex wrote traces. The time is that of the thread's last change when the trace
-        was made.
+        Only early versions of Codex wrote traces. The time is that of the last change in the text from which
+        the trace was made.
         """
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
@@ -490,7 +490,7 @@ class CodexHome(Home):
         """Return bucket name -> working directory, or the bucket's own path if the directory is unknown.
 
         A bucket is a directory in `memories/`, named by the hash of a working directory. `known_cwds`: the
-        working directories whose hashes to try first. Sentences about errors are added to `problems`.
+        working directories whose hashes to try first. Each error adds a message to `problems`.
         """
         buckets = list(self._buckets(problems))
         if not buckets:
@@ -527,7 +527,7 @@ class CodexHome(Home):
         """Return the working directories that the agent's settings and its databases, `books`, name.
 
         If the databases have no threads, the working directories in the rollouts (transcripts) are used.
-        Sentences about errors are added to `problems`.
+        Each error adds a message to `problems`.
         """
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
@@ -541,10 +541,10 @@ class CodexHome(Home):
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
-        """Return working directories of the newest rollouts (transcripts), if `books` has none for them.
+        """Return the working directories of the newest threads for which the databases name none.
 
-        `books`: the rows of the databases. The working directories are read from the first lines of each
-        rollout.
+        They are read from the first lines of each thread's rollout (transcript). `books`: the rows of the
+        databases.
         """
         without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
@@ -559,7 +559,7 @@ class CodexHome(Home):
 
 @lru_cache(maxsize=4096)
 def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
-    """Return the header lines of a trace file by their names, cached until the file changes."""
+    """Return the header of a trace file as name -> value, cached until the file changes."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         head = file.read(_HEADER_BYTES).decode("utf-8", "replace")
     pairs = (line.partition(":") for line in reversed(head.partition("\n\n")[0].splitlines()))

@@ -131,7 +131,7 @@ def detect(root: Path) -> bool:
 def database_names(directory: Path) -> tuple[str, ...]:
     """Return the names of the files that change when the agent writes to its databases of threads and jobs.
 
-    These are existing files in `directory`, and the files that the newest generation would create.
+    These are existing files in `directory`, and the files that a recent version of Codex would create.
     """
     there = {"state_5.sqlite", "memories_1.sqlite", "memories_v2_1.sqlite"}
     patterns = (STATE_DATABASES, *MEMORY_DATABASES.values())
@@ -140,7 +140,7 @@ def database_names(directory: Path) -> tuple[str, ...]:
 
 
 def config(home: Path) -> tuple[Mapping[str, Any], str]:
-    """Return the contents of config.toml, and a sentence on why it cannot be read (empty if it can).
+    """Return the contents of config.toml, and a message on why it cannot be read (empty if it can).
 
     Both are empty if there is no file.
     """
@@ -156,7 +156,7 @@ def config(home: Path) -> tuple[Mapping[str, Any], str]:
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[Mapping[str, Any], str]:
-    """Return the contents of config.toml and a sentence on its problem, as `config` does.
+    """Return the contents of config.toml and a message about its problem, as `config` does.
 
     The result is cached until the file changes.
     """

@@ -96,7 +96,11 @@ def older_locks(database: Database) -> tuple[Row, ...]:
 
 
 def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Return the newest valid row of each thread, among the `rows` of `thread_memory` of all scopes."""
+    """Return the newest valid row of each thread from `rows`, the rows of an older table of memories.
+
+    The table is `thread_memory` or `memory_summaries`; it may have several rows for each thread. A row is
+    valid unless `invalidated_at` is set.
+    """
     found: dict[Any, Row] = {}
     for row in rows:
         known, at = found.get(row.get("thread_id")), row.get("updated_at")
@@ -175,13 +179,13 @@ class MemoryBooks(Struct):
     outputs: dict[str, int] = field(default_factory=dict)
     """Thread id -> last change (UTC ms) of the transcript from which the thread's memory was made."""
     empty: dict[str, int] = field(default_factory=dict)
-    """The same as `outputs`, for threads in which the agent found nothing to remember."""
+    """The same for the threads in which the agent found nothing to remember, which are not in `outputs`."""
     locks: tuple[Row, ...] = ()
-    """The rows of locked working directories."""
+    """The rows about the working directories whose memories the agent has locked."""
     there: bool = False
     """Whether any of the tables exists."""
     problems: list[str] = field(default_factory=list)
-    """Sentences about tables that could not be read."""
+    """Messages about databases that could not be read."""
     usage: dict[str, int] = field(default_factory=dict)
     """Thread id -> number of citations of the thread's memory in answers."""
 

@@ -68,14 +68,12 @@ _ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\
 
 
 class ReadingPlan(Struct):
-    """The result of the first pass over a thread.
-
-    `events`: whether the messages are made from the event lines rather than from the response items;
-    `undone`: the ranges of lines (end exclusive) that were rolled back, numbered as in `is_undone`.
-    """
+    """The result of the first pass over a thread."""
 
     events: bool = True
+    """Whether messages are made from the event lines; False: from the response items."""
     undone: list[tuple[int, int]] = field(default_factory=list)
+    """The ranges of lines (end exclusive) that were rolled back, numbered as in `is_undone`."""
 
     def is_undone(self, place: int) -> bool:
         """Return whether the record on line number `place` of the thread was rolled back later.
@@ -356,13 +354,13 @@ class _MessageReader:
             self._reading.unknown += 1
 
     def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
-        """Yield the messages for `item`, a tool call that an event reports.
+        """Yield the messages for `item`, a finished tool call that an event reports.
 
-        `kind` and `item_id`: the kind and the id of `item`. Most calls are also response items and are shown
-        already. Then only new facts are added: a failure is marked in the message of the call, or yielded as
-        a message of its own if that message was yielded before; the start of a sub-agent is yielded as a
-        message. A call without a response item becomes a message with its result, and so does a command that
-        was still running when its response item was written.
+        A call without a response item becomes a message with its result, and so does a command that was still
+        running when its response item was written. Any other call has a message already, made from its
+        response item; here only what is new is added. A failure is marked in that message or, if it was
+        yielded before, becomes a message of its own. Each sub-agent that the call started becomes a message.
+        `kind` and `item_id`: the kind and the id of `item`.
         """
         failed = _item_failed(item)
         if item_id in self._calls and item_id not in self._running:
@@ -398,10 +396,11 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """Yield the messages that were held back in case a second record with the same text would follow.
+        """Yield the messages that were held back because a second record of the same text might follow.
 
-        These are an answer that no event has announced, and texts of events that no response item has
-        repeated. Called at the end of the transcript, and before a message that must come after these.
+        These are the last answer if no event came before it, and the texts of events for which no response
+        item has followed. Called at the end of the transcript, and before a message that must come after
+        these.
         """
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}

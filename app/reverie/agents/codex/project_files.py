@@ -61,7 +61,7 @@ def _shown(store: Path, path: Path, note: str) -> Companion:
 
 
 def _handbook_note(path: Path, wanted: set[str]) -> str:
-    """Return a sentence with the titles and lines of the task groups about a project in the file `path`.
+    """Return a note with the titles and line numbers of the task groups about a project in the file `path`.
 
     Empty if there are none. `wanted`: the spellings of the project's path.
     """
@@ -77,10 +77,10 @@ def _handbook_note(path: Path, wanted: set[str]) -> str:
 
 
 def _summary_note(path: Path, wanted: set[str]) -> str:
-    """Return a sentence with the lines of the section about a project in the memory summary `path`.
+    """Return a note with the line numbers of the section about a project in the memory summary `path`.
 
-    Empty if there is none. `wanted`: the spellings of the project's path, one of which is the heading of the
-    section.
+    Empty if there is no such section. `wanted`: the spellings of the project's path, one of which is the
+    heading of the section.
     """
     first = 0
     lines = _lines(path)

@@ -50,17 +50,16 @@ _REPOSITORY = "Belongs to the project's repository, so other people may receive 
 
 
 class Loaded(Struct, frozen=True):
-    """A text in the form in which Codex loads it.
-
-    `head` and `tail`: number of characters kept from both ends of the original; `removed_tokens`: the number
-    of tokens removed between them, which a marker in the text names. All are 0 for a text that is loaded in
-    full.
-    """
+    """A text in the form in which Codex loads it: whole, or cut in the middle."""
 
     text: str
+    """The loaded text; if it is cut, a marker in it names `removed_tokens`."""
     head: int = 0
+    """The number of characters kept from the beginning of the original; 0 if all are loaded."""
     tail: int = 0
+    """The number of characters kept from the end of the original; 0 if all are loaded."""
     removed_tokens: int = 0
+    """The number of tokens removed in the middle; 0 if none are."""
 
     @property
     def is_cut(self) -> bool:
@@ -190,7 +189,8 @@ def project_documents(cwd: Path, settings: PromptSettings) -> tuple[Path, ...]:
 def project_companions(root: Path, project_path: str | None) -> tuple[Companion, ...]:
     """Return the instruction files of a project as companions, in loading order.
 
-    `root`: the home; its own instruction file is left out. `project_path` None: none.
+    `root`: the home; its own instruction file is left out. `project_path`: the path of the project; None: an
+    empty tuple is returned.
     """
     if not project_path:
         return ()
@@ -227,8 +227,8 @@ def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int,
 def instructions_text(home: str, project: str, cwd: str) -> str:
     """Return the message with the instructions, as Codex sends it; empty if there are no instructions.
 
-    `home`: the instructions of the home, trimmed; `project`: those of the project, as by `project_text`;
-    `cwd`: the working directory, which the message names.
+    `home`: the instructions of the home, trimmed. `project`: the instructions of the project, as
+    `project_text` returns them. `cwd`: the working directory, which the message names.
     """
     if not home and not project:
         return ""

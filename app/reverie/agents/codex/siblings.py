@@ -45,13 +45,13 @@ def sibling_names(home: Path, used: str) -> tuple[str, ...]:
 
 
 def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
-    """Return the files of memories in the home that Codex does not use or that Reverie does not know.
+    """Return the text files in a home's memory directories that Codex does not use or Reverie does not know.
 
-    Each is read-only. `used`: the name of the directory of the memory version in use, whose files are left
-    out. The files are those of the other version, and of directories of an unknown or older generation
-    (formats/codex.md sections 4 and 10.1). Their number is limited, because such a directory may contain
-    anything; links are not followed. `why`: directory name -> the reason why its files are read-only, as a
-    sentence; other directories get a general reason.
+    These are the directory of the memory version that is not in use, and directories of an unknown or older
+    format (formats/codex.md sections 4 and 10.1). Each file is read-only. The number of files is limited,
+    because such a directory may contain anything; links are not followed. `used`: the name of the directory
+    of the version in use, whose files are left out. `why`: directory name -> the reason, as a sentence, why
+    its files are read-only; other directories get a general reason.
     """
     names = sibling_names(home, used)
     paths = (
@@ -71,7 +71,8 @@ def _texts(
     """Yield the text files directly in `directory`, by name, then those of its subdirectories.
 
     `depth`: the number of levels of directories to read. `room[0]` is the number of entries that may still be
-    read. `skip`: names of directories to leave out, because they are shown elsewhere.
+    read; it is lowered. `skip`: a pattern for names of subdirectories of `directory` to leave out, because
+    they are shown elsewhere; None: none.
     """
     entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
     room[0] -= len(entries)

@@ -167,8 +167,9 @@ def file_role(rel: str) -> FileRole:
 def note_path(title: str, at_ms: int, source: str = "") -> str:
     """Return the path for a new note to Codex, relative to the store.
 
-    The path contains the time `at_ms` (UTC) and `title`. `source`: the id of the object from which the note
-    is made, so that two notes with the same second and title have different names.
+    The path contains the time `at_ms` (UTC) and `title`. `source`: the id of the thread from which the note
+    is made, so that two notes with the same second and title have different names; empty for a note that a
+    person wrote.
     """
     at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S")
     # The end of an id: Codex's ids begin with the time, which two sessions may share.

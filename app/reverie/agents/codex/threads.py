@@ -47,7 +47,7 @@ class Books(Struct):
     threads: Mapping[str, Row] = field(default_factory=dict)
     """Thread id -> row."""
     problems: list[str] = field(default_factory=list)
-    """Sentences about databases that cannot be read."""
+    """Messages about databases that cannot be read."""
     projects: Mapping[str, str] = field(default_factory=dict)
     """Project id -> name that a person gave to the project."""
     sections: Mapping[str, str] = field(default_factory=dict)
@@ -232,7 +232,7 @@ def _names(home: Path) -> dict[str, str]:
 def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.stat_result]]:
     """Yield (path, whether it is archived, `stat_result`) of every file that may be a rollout.
 
-    Sentences about directories that cannot be listed are added to `problems`.
+    Each directory that cannot be listed adds a message to `problems`.
     """
     count = 0
     for directory, archived, depth in ((home / "sessions", False, 3), (home / "archived_sessions", True, 0)):

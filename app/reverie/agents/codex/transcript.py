@@ -51,32 +51,31 @@ Finder = Callable[[str], Path | None]
 
 
 class Record(Struct, frozen=True):
-    """One record, from one line of a rollout (transcript).
-
-    `kind`: the type of the record, such as `response_item`. `timestamp` is UTC ms. `payload` is untrusted:
-    any of its values may have any type.
-    """
+    """One record, from one line of a rollout (transcript)."""
 
     kind: str
+    """The type of the record, such as `response_item`."""
     payload: dict[str, Any]
+    """The content of the record; untrusted: any value in it may have any type."""
     timestamp: int | None = None
+    """The time of the record (UTC ms); None if unknown."""
 
 
 class RolloutHead(Struct, frozen=True):
-    """The facts about a thread at the beginning of its rollout (transcript). Missing texts are empty.
-
-    `timestamp`: the start of the thread (UTC ms). `source`: the kind of program that ran it. `memory_mode`:
-    "enabled" or empty if memories may be made from the thread. `first_prompt`: the first text that a person
-    typed.
-    """
+    """The facts about a thread at the beginning of its rollout (transcript). Missing texts are empty."""
 
     thread_id: str = ""
     cwd: str = ""
+    """The working directory in which the thread began."""
     timestamp: int | None = None
+    """The start of the thread (UTC ms); None if unknown."""
     source: str = ""
+    """The kind of program that ran the thread, such as `cli`."""
     git_branch: str = ""
     memory_mode: str = ""
+    """Whether memories may be made from the thread; see `Thread.memory_mode`."""
     first_prompt: str = ""
+    """The first text that a person typed."""
 
 
 class Segment(Struct, frozen=True):
@@ -150,7 +149,7 @@ def history_of(path: Path, find: Finder) -> RolloutHistory:
 def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:
     """Yield every record of one rollout file in order.
 
-    Counts the lines in `reading`. Raises `FileNotFoundError`, `Unavailable`.
+    `reading`: the counts to which the lines are added. Raises `FileNotFoundError`, `Unavailable`.
     """
     return segment_records(Segment(path), reading)
 
@@ -158,7 +157,7 @@ def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:
 def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Record]:
     """Yield every valid record of a segment, in order.
 
-    Counts the lines in `reading`. Raises `FileNotFoundError`, `Unavailable`.
+    `reading`: the counts to which the lines are added. Raises `FileNotFoundError`, `Unavailable`.
     """
     for row in rows_of(segment.path, reading, end=segment.end_bytes):
         ordinal = row.get("ordinal")
@@ -259,15 +258,17 @@ def timestamp_ms(value: Any) -> int | None:
 
 
 class _Base(Struct, frozen=True):
-    """The reference from a rollout to the earlier rollout that it continues (`history_base`).
+    """The reference (`history_base`) from a rollout to the earlier rollout that it continues.
 
-    `rollout`: the id of the earlier rollout; empty if the reference is invalid. `end_bytes` and
-    `end_ordinal`: the end of the part of it that counts; None if not given.
+    Only the beginning of the earlier rollout is continued, up to `end_bytes` or `end_ordinal`.
     """
 
     rollout: str
+    """The id of the earlier rollout; empty if the reference is invalid."""
     end_bytes: int | None = None
+    """The number of bytes of that beginning; None if not given."""
     end_ordinal: int | None = None
+    """The ordinal of the first line after that beginning; None if not given."""
 
 
 def _history_base(path: Path) -> _Base | None:

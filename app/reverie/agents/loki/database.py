@@ -49,7 +49,7 @@ def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
 def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> tuple[dict[str, Any], ...]:
     """Return the patterns that are in the database of the memory root `memory` and in no file.
 
-    `cache`: the directory for copies of databases; None: the database is not read. A failure adds a sentence
+    `cache`: the directory for copies of databases; None: the database is not read. A failure adds a message
     to `problems`.
     """
     path = memory / DATABASE

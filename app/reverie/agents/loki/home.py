@@ -175,7 +175,7 @@ class LokiHome(Home):
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
         """Return the patterns that are in the store's database and in no file; none without a database.
 
-        If the database cannot be read, a sentence is added to `problems`.
+        If the database cannot be read, a message is added to `problems`.
         """
         if not is_file(self.memory / "memory.db"):
             return ()

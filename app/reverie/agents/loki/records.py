@@ -78,41 +78,40 @@ def count_of(value: object) -> int:
 
 
 class ErrorEntry(Struct, frozen=True):
-    """One error in an episode (one run of a task by loki-mode).
-
-    `index`: the position of the error in the list `errors_encountered` of the stored record.
-    """
+    """One error in an episode (one run of a task by loki-mode)."""
 
     type: str
     message: str
     resolution: str
+    """The way in which the error was resolved; empty if that is unknown."""
     index: int
+    """The position of the error in the list `errors_encountered` of the stored record."""
 
 
 class Action(Struct, frozen=True):
-    """One step of an episode (one run of a task). `at_s`: the time in seconds after the episode's start."""
+    """One step of an episode (one run of a task by loki-mode), such as a call of a tool."""
 
     tool: str
     target: str
+    """The input of the tool, such as a path."""
     result: str
     at_s: float
+    """The time of the step in seconds after the start of the episode."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
-    """One run of a task by loki-mode, as its record describes it.
-
-    `at`: its start, `last_accessed`: its last use, both in µs UTC and None if unknown; `when`: the start as
-    written; `phase`: the phase of the agent's cycle, such as `ACT`; `record`: the record from which the other
-    fields were read.
-    """
+    """One run of a task by loki-mode, as its record describes it."""
 
     id: str
     task_id: str
     at: int | None
+    """The start of the episode (UTC µs); None if unknown."""
     when: str
+    """The start of the episode as the record has it."""
     outcome: str
     phase: str
+    """The phase of the agent's cycle, such as `ACT`."""
     goal: str
     agent: str
     duration_s: float
@@ -126,7 +125,9 @@ class Episode:
     importance: float
     access_count: int
     last_accessed: int | None
+    """The last use of the episode (UTC µs); None if unknown."""
     record: dict[str, Any] = dataclasses.field(repr=False, compare=False, default_factory=dict)
+    """The record from which the other fields were read."""
 
 
 def episode_of(record: dict[str, Any]) -> Episode:
@@ -292,7 +293,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_record(path: Path, problems: list[str]) -> Any:
     """Return the JSON value in a file; None if the file is missing or unreadable.
 
-    An unreadable file adds a sentence to `problems`.
+    An unreadable file adds a message to `problems`.
     """
     try:
         return parse_record(read_regular(path, LARGEST))

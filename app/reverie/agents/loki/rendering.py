@@ -91,10 +91,11 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """Return the content of some lists in `record` that the rendered text does not show, by name of the list.
+    """Return the parts of the lists named `lists` in `record` that the rendered text does not show.
 
-    `lists`: the names of the lists. `fields`: name of a list -> keys of its items that the text shows. The
-    result has the items that are not objects, and the values in other items that `_more` returns.
+    The result is name of a list -> list of these parts: the items that are not objects and, of each item that
+    is one, the values that `_more` returns. A value that is no list is returned as a whole. `fields`: name of
+    a list -> keys of its items that the text shows.
     """
     found: dict[str, Any] = {}
     for key in lists:
@@ -365,11 +366,10 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
-    """Yield lines for the values of `record` that the text above does not show; none if it shows all.
+    """Yield the last lines of a rendered record: the values that the lines before them do not show.
 
-    `told`: the keys that the text above shows. `odd`: values under such keys that it could not show, for
-    example because of their type; None: there are none. With these lines the rendered text contains the whole
-    record.
+    Yields nothing if those lines show all. `told`: the keys whose values they show. `odd`: key -> value that
+    they do not show although its key is in `told`, for example because of its type; None: no such values.
     """
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})

@@ -41,13 +41,15 @@ _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several proje
 
 
 class MuxConfig(Struct, frozen=True):
-    """The projects of a home in the agent's own order, and sentences about entries that were skipped.
-
-    Projects that are empty because their workspaces moved to a parent are included.
-    """
+    """The content of a home's `config.json`."""
 
     projects: tuple[Project, ...]
+    """The projects in the agent's own order.
+
+    A sub-project is included without workspaces: these belong to the project above it.
+    """
     problems: tuple[str, ...]
+    """Messages about entries that were skipped."""
 
 
 def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
@@ -107,7 +109,7 @@ def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
     """Return project path -> raw configuration, from `data`, a decoded `config.json`.
 
     A path that is listed twice has its first position and its last value, as in the agent's map. Each skipped
-    or doubled entry adds a sentence to `problems`.
+    or doubled entry adds a message to `problems`.
     """
     if not isinstance(data, dict):
         problems.append("config.json does not contain a JSON object, so Reverie knows no project.")
@@ -136,7 +138,7 @@ def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, li
 
     Each workspace is a pair: its raw configuration, and the path of the sub-project that lists it; None if
     the project itself lists it. The workspaces of sub-projects belong to the project above them, so
-    sub-projects are yielded without workspaces. Each skipped entry adds a sentence to `problems`.
+    sub-projects are yielded without workspaces. Each skipped entry adds a message to `problems`.
     """
     buckets = _buckets(data, problems)
     entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}

@@ -342,10 +342,10 @@ class MuxHome(Home):
     # Reading
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
-        """Return the content of the file that overrides a built-in agent, and a sentence about its problem.
+        """Return the content of the file that overrides a built-in agent, and a message about its problem.
 
-        The content is None if the file is missing or cannot be read; the sentence is empty unless it cannot
-        be read.
+        The content is None if the file is missing or cannot be read; the message is empty unless it cannot be
+        read.
         """
 
         try:
@@ -356,9 +356,9 @@ class MuxHome(Home):
             return None, f"agents/{agent}.md cannot be read ({error.strerror or error})."
 
     def _config(self) -> tuple[dict[str, Any], bool, str]:
-        """Return the decoded config.json, whether it was readable, and a sentence on its problem.
+        """Return the decoded config.json, whether it was readable, and a message about its problem.
 
-        The sentence is empty if there is no problem. If the file was not readable, the object is empty, and
+        The message is empty if there is no problem. If the file was not readable, the object is empty, and
         the caller must not conclude that the home lists no projects. A missing file counts as readable and
         empty.
         """

@@ -100,9 +100,10 @@ def _has_entries(directory: Path) -> bool:
 
 
 def _marked_fallback(home_dir: Path, suffix: str) -> Path | None:
-    """Return the older home that the marker file beside the present home names; None if there is none.
+    """Return the older home that the marker file in `home_dir` names; None if there is no marker file.
 
-    `suffix`: the end of the names of the homes, such as "-dev". None also if the marker has an unknown name.
+    `suffix`: the end of the names of the homes, such as "-dev". None also if the marker names a directory
+    that is no known older home.
     """
     try:
         content = read_regular(home_dir / f".xum{suffix}.legacy-fallback", _MARKER_BYTES, follow=False)

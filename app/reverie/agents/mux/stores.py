@@ -33,7 +33,7 @@ _OLD_PROJECT_STORES = "project-memory"
 class MuxStores:
     """The memory stores of one home (formats/mux.md sections 2, 3, 8, 9 and 14).
 
-    A method with the argument `problems` adds a sentence to it for each directory that cannot be listed.
+    A method with the argument `problems` adds a message to it for each directory that cannot be listed.
     """
 
     def __init__(self, root: Path) -> None:
@@ -60,7 +60,7 @@ class MuxStores:
         """Return the sorted names of the directories of project memories.
 
         `owners`: directory name -> path of its project. Names with a leading dot and without an owner belong
-        to tools (.git) and are left out. A reading error adds a sentence to `problems`.
+        to tools (.git) and are left out. A reading error adds a message to `problems`.
         """
         names = directory_names(self._root / "memory" / "project", problems)
         return [name for name in names if name in owners or not name.startswith(".")]
@@ -69,7 +69,7 @@ class MuxStores:
         """Return the sorted names of the directories of sessions.
 
         A name with a leading dot that is not in `listed`, the ids of the known workspaces, belongs to a tool
-        and is left out. A reading error adds a sentence to `problems`.
+        and is left out. A reading error adds a message to `problems`.
         """
         names = directory_names(self._root / "sessions", problems)
         return [name for name in names if name in listed or not name.startswith(".")]
@@ -82,7 +82,7 @@ class MuxStores:
     def orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
         """Yield the memory directories of projects and workspaces that `config` does not list.
 
-        A reading error adds a sentence to `problems`.
+        A reading error adds a message to `problems`.
         """
         contents = HomeContents(config.projects)
         owners = owners_of(contents)
@@ -107,7 +107,7 @@ class MuxStores:
     def older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
         """Yield the memories that versions of June 2026 stored elsewhere; mux never moved them.
 
-        `config`: the projects that may be their owners. A reading error adds a sentence to `problems`.
+        `config`: the projects that may be their owners. A reading error adds a message to `problems`.
         """
         memory = self._root / "memory"
         loose = [name for name in file_names(memory, problems) if _is_note(name)]

@@ -205,18 +205,20 @@ class TranscriptTail:
 
 
 class NewestRows(Struct, frozen=True):
-    """The newest rows of a transcript, oldest first, and the ids of unfinished answers (`begun`).
-
-    `end`: the position after the last complete line; `edge`: the last bytes before it. `inode`: the inode
-    number of the file. `more`: whether the file holds older rows.
-    """
+    """The newest rows of a transcript, and the position after them."""
 
     events: tuple[TailEvent, ...] = ()
+    """The rows, oldest first, without answers that are still being written."""
     begun: tuple[str, ...] = ()
+    """The ids of the answers that are still being written."""
     end: int = 0
+    """The position in the file after the last complete line, in bytes."""
     inode: int = 0
+    """The inode number of the file."""
     edge: bytes = b""
+    """The last bytes before `end`."""
     more: bool = False
+    """Whether the file contains older rows."""
 
 
 def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: int = 4 << 20) -> NewestRows:

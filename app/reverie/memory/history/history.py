@@ -65,27 +65,25 @@ from reverie.values import Struct, field, replace
 
 
 class SnapshotSource(Struct, frozen=True, dict=True):
-    """One directory of memories (a root) to store in a snapshot.
-
-    `key`: `ScopeRoot.key` or "companions". `files`: the relative paths (with `/`) of the only files to store;
-    None for every file below `directory`, except those whose path matches the regular expression `without`
-    (see `agents.scopes.ScopeRoot`). `metadata`: any JSON by file; replaces the metadata of the previous
-    snapshot.
-    """
+    """One directory of memories (a root), or of companions, to store in a snapshot."""
 
     key: str
+    """The key under which the history stores it: `ScopeRoot.key`, or `CompanionPlace.key`."""
     directory: Path
     files: Sequence[str] | None = None
+    """The only files to store, as paths below `directory` (with `/`); None: all files except `without`."""
     metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Relative path -> the file's pin and usage, or other JSON; it replaces that of the last snapshot."""
     without: str = ""
+    """A regular expression for the paths to leave out, as in `agents.scopes.ScopeRoot`; empty: none."""
 
 
 class Snapshot:
     """A commit under construction, while the commit lock is held.
 
-    `take` adds the state of one root (directory of memories) after the other to `tree`; `notes` has a line
-    for each file whose current bytes were not stored. Nothing is visible in the repository before the sink
-    (the new objects in memory) is flushed and the branch moved.
+    Call `take` for each root (directory of memories); it puts the present state of the root into `tree`.
+    `notes` then has a line for each file whose present bytes were not stored. New objects are collected in
+    memory, in `sink`; the repository has the commit only after the sink was flushed and the branch was moved.
     """
 
     def __init__(
@@ -242,9 +240,9 @@ class History(HistoryReader):
         """Store the settings; nothing is read.
 
         `lock_dir`: the directory of the locks between Reverie processes. `pack_after`: the number of loose
-        objects above which the repository is packed. `notify` is called once with a sentence if a damaged
-        history was renamed. `known` returns the versions of files that the catalogue knows, so that unchanged
-        files are not read.
+        objects above which the repository is packed. `notify` gets a sentence for people when a snapshot
+        finds the repository damaged, renames it and starts a new one. `known` returns the versions of files
+        that the catalogue knows, so that unchanged files are not read.
         """
         super().__init__(repository)
         self._notify = notify
@@ -279,10 +277,12 @@ class History(HistoryReader):
     ) -> str | None:
         """Commit the current state of the roots, and return the new commit's id; None if nothing changed.
 
-        `sources`: the roots (directories of memories). `share` assigns changes to their authors, each of whom
-        gets a commit; `actor` is the author of all other changes. `source`: the occasion of the commit, such
-        as "by hand" or "the watcher"; `subject`: the first line of its message. `run_id`: the run that made
-        the changes; None if it was no run.
+        `sources`: the roots (directories of memories). `actor`: the author of the commit. `source`: the
+        occasion of the commit, such as "by hand" or "the watcher"; `subject`: the first line of its message.
+        `run_id`: the run that made the changes; None if it was no run. `share`: a function that divides the
+        changed files by author; then each author gets a commit, and the id of the last one is returned. None:
+        all changes are by `actor`. With `share`, `actor` and `run_id` are used only if no content changed
+        (but a mode, pin or use).
 
         `dirty`: the only paths that may have changed since the last snapshot (files or directories, existing
         or not); None: unknown, everything is examined. A source whose directory is missing is stored as
@@ -428,16 +428,16 @@ class History(HistoryReader):
 
 
 class _Signature(Struct, frozen=True):
-    """The author, occasion, subject and run of a commit.
-
-    `source`: the occasion, such as "by hand" or "the watcher". `run_id`: the run that made the changes; None
-    if it was no run.
-    """
+    """The data of a commit that are stored in its message."""
 
     actor: str
+    """The author of the changes."""
     source: str
+    """The occasion of the commit, such as "by hand" or "the watcher"."""
     subject: str
+    """The first line of the message."""
     run_id: str | None
+    """The run that made the changes; None if it was no run."""
 
     def of(self, share: Share) -> _Signature:
         return replace(self, actor=share.actor, run_id=share.run_id)

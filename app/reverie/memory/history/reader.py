@@ -105,13 +105,13 @@ def read_page(
 ) -> LogPage:
     """Return at most `limit` log entries from `start` on, newest first, stopping before the commit `until`.
 
-    A file that appears in the commit in which another one with the same content disappeared was renamed (or
-    moved into another root), and the log follows it. Without equal content, the most similar deleted file is
-    taken as its source if at least half of the lines are the same. For folders, the files in them decide.
-    Nothing else is guessed: a path that was deleted and created again has one log. A page examines a bounded
-    number of commits, so it may hold fewer entries than requested, or none, and still have a next page.
-    `until`: empty to continue to the beginning of the history. `head`: the newest commit, which the page
-    names in its field `head`.
+    The log follows renames and moves into another root. A file counts as renamed if it appears in the commit
+    in which another one with the same content disappears. If no content is equal, the most similar of the
+    files that disappeared is taken, provided that at least half of the lines are the same. A folder counts as
+    renamed if at least half of its files moved. A path that was deleted and created again has a single log. A
+    page examines a bounded number of commits, so it may hold fewer entries than requested, or none, and still
+    have a next page. `until`: empty to continue to the beginning of the history. `head`: the id of the newest
+    commit, for the field `head` of the page.
 
     Raises MissingVersionError, DamagedHistoryError.
     """
@@ -139,17 +139,17 @@ def read_page(
 
 
 class _CommitStep(Struct, frozen=True, dict=True):
-    """One commit, compared with its parent commit, for the log of one file or folder.
-
-    `after`: the commit; `before`: its parent, None for the first commit; `place`: the place of the file or
-    folder in the log. `_leaves` caches the files that the commit added or deleted.
-    """
+    """One commit, compared with its parent commit, for the log of one file or folder."""
 
     repository: Repository
     after: StoredCommit
+    """The commit."""
     before: StoredCommit | None
+    """The parent of the commit; None for the first commit."""
     place: HistoryPlace
+    """The place, in the commit, of the file or folder that the log is about."""
     _leaves: dict[str, list[tuple[HistoryPlace, Leaf]]] = field(default_factory=dict)
+    """A cache of the files that the commit deleted ("gone") or added ("came")."""
 
     def entry(self, here: TreeEntry | None, there: TreeEntry | None) -> LogEntry:
         what: What = "changed"
@@ -333,21 +333,21 @@ class DeletionPage(Struct, frozen=True):
 
 
 class FileStep(Struct, frozen=True):
-    """The effect of one commit on one file.
-
-    `before`, `after`: the ids of its content; empty if there is no file.
-    """
+    """The effect of one commit on one file."""
 
     place: HistoryPlace
     before: str
+    """The id of the file's content before the commit; empty if there was no file."""
     after: str
+    """The id of the file's content after the commit; empty if there is no file."""
 
 
 class CommitSteps(Struct, frozen=True):
-    """One commit and the files whose content it changed, by key and path."""
+    """One commit and the files whose content it changed."""
 
     commit: Commit
     steps: tuple[FileStep, ...]
+    """The changed files, ordered by the key of the root and then by path."""
     is_first: bool
     """Whether none of the files' roots (directories of memories) was in the commit before."""
 
@@ -383,9 +383,9 @@ def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> Comm
 
 
 def _once(repository: Repository) -> Loader:
-    """Return a function that returns the entries of a tree by its raw id, reading each tree only once.
+    """Return a function that takes the raw id of a tree and returns the entries of the tree.
 
-    Neighbouring commits share most trees.
+    The function caches the trees, so that each is read only once: neighbouring commits share most of them.
     """
     return functools.cache(lambda raw: tuple(repository.tree(raw)))
 
@@ -629,8 +629,8 @@ class HistoryReader:
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
         """Return every file that differs between the commits `old` (None: no commit) and `new`.
 
-        The result is in the order of root keys and paths. Changes of mode, pins and usage count too: see
-        `VersionChange.content_changed`. Raises StoreError, Unavailable.
+        The result is in the order of root keys and paths. A file also differs if only its mode, pin or usage
+        differs (then `VersionChange.content_changed` is False). Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._existing(new)

@@ -243,8 +243,9 @@ def install_pack(directory: Path, packs: Path) -> set[str]:
 def git_errors_as_os(repository: Path) -> Iterator[None]:
     """Context manager: turn an error of libgit2 while it writes to this repository into an `OSError`.
 
-    libgit2 drops the number of the system's error. If its message does not quote the system's text either (a
-    loose object on a full disk: "no error"), we write a file ourselves to get the system's error.
+    libgit2 loses the error number of the system, so the number is found from the system's text, which most
+    messages of libgit2 end with. If the message lacks this text ("no error" on a full disk), a test file is
+    written: if the disk is the cause, this fails with the system's error.
     """
     try:
         yield
@@ -930,16 +931,17 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 class Merge(Struct, frozen=True):
-    """The result of a three-way merge of one file's lines, made by libgit2 with the same rules as git.
-
-    If `conflict` is False, `content` has the changes of both sides. If it is True, both sides changed the
-    same lines, and `content` shows both versions between conflict markers; a marker names its version
-    (`current` or `incoming`), but not if this version is an empty file. Different changes to a binary file
-    are always a conflict; `content` is then the current version (`ours` in `merge_versions`), unchanged.
-    """
+    """The result of a three-way merge of one file's lines, made by libgit2 with the same rules as git."""
 
     content: bytes
+    """The merged file.
+
+    After a conflict it shows both versions of the conflicting lines between conflict markers. A marker names
+    its version, `current` or `incoming` (`ours` or `theirs` in `merge_versions`), but not if this version is
+    an empty file. After a conflict in a binary file it is the current version, unchanged.
+    """
     conflict: bool
+    """Whether both sides changed the same lines. Different changes to a binary file are always a conflict."""
 
 
 def merge_versions(base: bytes, ours: bytes, theirs: bytes) -> Merge:

@@ -81,17 +81,18 @@ class Scan(Struct):
 
 
 class HistoryScanner:
-    """A reader that stores the contents of one root's files on disk in the history; `found` has the result.
+    """A scanner that reads the files of one root from disk and stores their contents in the history.
 
-    The files are the same as for `files.rooted.walk`: regular files in real directories, no symlinks, no
-    hidden names. Directories are held open while they are read, so a symlink that is swapped in meanwhile is
-    not followed, and a file that changes while it is read is read again. A name that was listed but could not
-    be read is added to `found.unreadable`; a name that is not listed counts as deleted. A file whose row in
-    the catalogue is certainly valid is not read (`KnownVersion.still_holds`).
+    The result is in `found`. The files are the same as for `files.rooted.walk`: regular files in real
+    directories, no symlinks, no hidden names. Directories are held open while they are read, so a symlink
+    that is swapped in meanwhile is not followed, and a file that changes while it is read is read again. A
+    file that is listed but cannot be read is added to `found.unreadable`; a file that is not listed counts as
+    deleted.
 
-    `known` returns the known versions of the files below a path. `put` stores bytes and returns their raw id,
-    `has` returns whether an id is stored; `without` is a regular expression of paths to leave out (see
-    `agents.scopes.ScopeRoot`).
+    `known` gets a path and returns the versions of the files below it from the catalogue: if such a version
+    is certainly the present one (`KnownVersion.still_holds`) and its content is stored already, the file is
+    not read. `put` stores bytes and returns their raw id; `has` returns whether the content with a raw id is
+    stored. `without`: a regular expression for paths to leave out, as in `agents.scopes.ScopeRoot`.
     """
 
     def __init__(
@@ -283,18 +284,24 @@ class FileVersion(Struct, frozen=True):
 class VersionChange:
     """The difference of one file between two commits in content, mode or metadata.
 
-    `key`: the key of the file's root (directory of memories). A version or metadata of None means that the
-    commit does not have them. The properties `before` and `after` read the two contents from the history on
-    demand; None: no such file.
+    The properties `before` and `after` read the content in the older and the newer commit from the history
+    when they are used; None: that commit has no such file.
     """
 
     key: str
+    """The key of the file's root (directory of memories)."""
     rel: str
+    """The path of the file below its root."""
     before_version: FileVersion | None
+    """The file in the older commit; None if that commit does not have it."""
     after_version: FileVersion | None
+    """The file in the newer commit; None if that commit does not have it."""
     before_metadata: Mapping[str, Any] | None
+    """The pin and usage of the file in the older commit; None if there are none."""
     after_metadata: Mapping[str, Any] | None
+    """The pin and usage of the file in the newer commit; None if there are none."""
     _content: Callable[[FileVersion | None], bytes | None] = dataclasses.field(repr=False, compare=False)
+    """Reads the content of a version from the history; None for None."""
 
     @property
     def before(self) -> bytes | None:
@@ -438,16 +445,16 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file whose content differs from the last commit.
-
-    `key`: the key of its root (directory of memories); `rel`: its path below the root. `before`, `after`:
-    functions that return the content in the last commit, and the new content; None: there is no file.
-    """
+    """One file whose content differs from the last commit."""
 
     key: str
+    """The key of the file's root (directory of memories)."""
     rel: str
+    """The path of the file below its root."""
     before: Callable[[], bytes | None] = dataclasses.field(repr=False, compare=False)
+    """Returns the content in the last commit; None if that has no such file."""
     after: Callable[[], bytes | None] = dataclasses.field(repr=False, compare=False)
+    """Returns the new content; None if the file is deleted."""
 
 
 class Share(Struct, frozen=True):
@@ -526,7 +533,8 @@ def trees_by_share(
 def _take(root: StoredRoot, rel: str, final: StoredRoot | None) -> None:
     """Give the file `rel` in `root` the state that it has in `final`; delete it if `final` has no such file.
 
-    `final`: None: it has no files. A folder at `rel` in `root` stays, unless `final` has a file there.
+    A `final` of None stands for a root without files. If `root` has a folder at `rel`, the folder stays,
+    unless `final` has a file there.
     """
     names = escape_rel(rel)
     if isinstance(root.files.get(names), Leaf):

@@ -45,20 +45,21 @@ Relevance = Mapping[int, float]
 
 
 class Doc(Struct, frozen=True):
-    """A file that matches a query; a higher score is better.
-
-    `id`: the id of its row in the catalogue; `home`: the id of its home; `root`: the key of its root
-    (directory of memories), or `companions` for a file that an agent loads beside its memories; `rel`: its
-    path below the root. `mtime_ns`: the time of its last change, in ns since the epoch.
-    """
+    """A file that matches a query."""
 
     id: int
+    """The id of the file's row in the catalogue."""
     home: str
+    """The id of the home."""
     root: str
+    """The key of the root (directory of memories); "companions" for a file loaded beside the memories."""
     rel: str
+    """The path below the root; for a companion see `memory.catalogue.companion_rel`."""
     scope: Scope
     mtime_ns: int
+    """The time of the last change, in ns since the epoch."""
     score: float = 0.0
+    """The rank among the results; a higher score is better."""
 
 
 class SearchLimits(Struct, frozen=True):
@@ -156,9 +157,9 @@ class _Finder:
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
     def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
-        """Return the notes whose words from `groups` (words of the query with their forms) weigh most.
+        """Return the notes that contain words of `groups`, best first; rare words count more.
 
-        Every one of these notes also has all quoted terms of the query.
+        A group is a word of the query with its forms. Each note also has all quoted terms of the query.
         """
         required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
         total = sum(group.weight for group in groups)
@@ -237,10 +238,11 @@ class _Finder:
         return rows[:count] if is_all or len(rows) >= count else self._looked_up("words", match, count)
 
     def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
-        """Return the rows for these ids, without most rows that cannot be among the best results.
+        """Look up and return those of the rows `ids` that can be among the best results.
 
-        `relevance`: id of a row -> its score without age. Age is a bounded part of the score, and each lookup
-        is slow, so of many equally relevant rows only those indexed last are looked up.
+        `relevance`: id of a row -> its score without the bonus for a recent change and for the user's current
+        context. Each lookup is slow, so two kinds of rows are left out: those with a score so low that this
+        bonus cannot lift them into the results, and, if very many others remain, those indexed first.
         """
         count = self._limits.count
         ordered = sorted(ids, key=lambda id_: -relevance.get(id_, 0.0))

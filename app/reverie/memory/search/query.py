@@ -153,24 +153,22 @@ class _PatternItem(Struct, frozen=True):
     """A character, a class or a group of a regular expression, with its quantifier."""
 
     text: str
-    """The source text of the item; unique for a group."""
+    """The source text of the item; for a group a unique name instead, so that no two groups are equal."""
     is_single: bool = False
     """Whether the item matches exactly one character; a choice between such items equals a character class.
     """
     is_ambiguous: bool = False
-    """Whether a part of the item repeats without limit or is a choice; if such an item is repeated in turn,
-    matching may run for ever."""
+    """Whether the item has a choice or a repetition that is open-ended (see `_repeats`); if such an item is
+    repeated in turn, matching may run for ever."""
 
 
 class _PatternGroup(Struct):
-    """A group whose closing parenthesis was not reached yet, or the whole pattern.
-
-    `verbose`: white space and comments in it are ignored, as with `re.VERBOSE`. `alternatives`: the items
-    between its `|` signs.
-    """
+    """A group whose closing parenthesis was not reached yet, or the whole pattern."""
 
     verbose: bool
+    """Whether white space and comments in the group are ignored, as with `re.VERBOSE`."""
     alternatives: list[list[_PatternItem]] = field(default_factory=lambda: [[]])
+    """The items of each alternative; alternatives are separated by `|`."""
 
     def is_ambiguous(self) -> bool:
         return self._is_choice() or any(item.is_ambiguous for items in self.alternatives for item in items)

@@ -38,12 +38,12 @@ class FileRef(Struct, frozen=True):
     home: str
     """The id of the home."""
     store: str
-    """The key of the directory of memories.
+    """The key of the scope root that contains the memory.
 
-    It is `companion` for a companion, a file that the agent loads beside its memories.
+    For a companion (a file that the agent loads beside its memories) it is the word `companion`.
     """
     rel: str
-    """The path below the directory of memories; for a companion, the whole path."""
+    """The path below the scope root; for a companion, the whole path."""
 
     @classmethod
     def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
@@ -84,9 +84,10 @@ class Address(Struct, frozen=True):
 class Buffer(Struct, frozen=True):
     """The state of an open file: two versions of it, and the question that the user must answer about them.
 
-    `base` and `disk` differ only while the user has to decide about a conflict. Then `base` may be a version
-    that never existed: the version on disk, but with the old lines in the places of the conflicts. A save
-    compares the hash of `base` with the file, so it cannot succeed before the decision.
+    `base` and `disk` differ only while the user has to answer a question. In a conflict, `base` can be a
+    version that was never on disk: it is the version on disk, except that each place in conflict has the
+    lines from before the other program's change. A save succeeds only if the file has the hash of `base`, so
+    it cannot succeed before the user has decided.
 
     Typed text is never discarded. If a file has changed on disk, the new version replaces the text if nothing
     was typed, and otherwise is merged into it; a replaced text stays in the undo stack.
@@ -107,7 +108,10 @@ class Buffer(Struct, frozen=True):
     text. `gone`: the file was deleted, and there is no unsaved text.
     """
     style: FileText | None = None
-    """The version whose byte order mark and line breaks a save uses while there is no `base`."""
+    """The version whose byte order mark and line breaks a save uses if `base` is None.
+
+    None: no byte order mark, and LF as line break.
+    """
 
     @property
     def expected_sha256(self) -> str | None:
@@ -120,10 +124,7 @@ class Buffer(Struct, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The reason why the whole store is read-only; None if it is not, or if writing cannot be permitted.
-
-        The user can permit writing despite this reason.
-        """
+        """The reason why the store is read-only, if the user may permit writing nevertheless; else None."""
         refusal = self.base.refusal if self.base is not None else None
         return refusal if refusal is not None and refusal.permissible else None
 
@@ -159,9 +160,10 @@ def typed(buffer: Buffer, modified: bool) -> Buffer:
 def seen_on_disk(buffer: Buffer, found: FileText | None, text: str | None) -> tuple[Buffer, Effect]:
     """Return the state after the file was read again, and what the editor must do with its text.
 
-    `found` is the version on disk; None if the file does not exist. `text` is the content that a save would
-    write; None if it certainly differs from `found`. The second result is `none` (the text stays), `follow`
-    (replace the text by `base`) or `merge` (merge `disk` into the text, then call `merged`).
+    `found` is the version on disk; None if the file does not exist. `text` is the content in the editor, to
+    be compared with that of `found`; None if the two are known to differ. The second result is `none` (the
+    text stays), `follow` (replace the text by the `base` of the new state) or `merge` (merge the `disk` of
+    the new state into the text, then call `merged`).
     """
     if found is None:
         return replace(buffer, disk=None, banner="deleted" if buffer.modified else "gone"), "none"

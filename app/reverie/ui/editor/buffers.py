@@ -38,10 +38,11 @@ class Buffers(QObject):
     """The open files of a window: opens and saves them, and reads them again when they change on disk.
 
     No typed text is lost: whatever the user selects, renames or deletes, a file with unsaved text stays in
-    memory until it is saved or the user discards its text. The last `KEPT` files without unsaved text stay
-    open too, so that their undo stacks survive. A file is read again only if the tree that the watcher
-    reports shows another size or time for it than when it was read; this is also how our own saves are
-    noticed.
+    memory until it is saved or the user discards its text. Of the other files, the `KEPT` most
+    recently opened ones stay open, so that their undo stacks survive.
+
+    When the trees have changed, a memory is read again only if its size or modification time is not that of
+    the version read or saved last. So a save by this window does not cause another read.
 
     Signals:
         opened(OpenFile): The requested file is open.
@@ -331,7 +332,8 @@ class Buffers(QObject):
     def reread(self, session: HomeSession) -> None:
         """Read the shown file again, whether or not it has changed.
 
-        Call this when its permissions may have changed, or when the history has started to record versions.
+        Call this when its permissions may have changed, or when the history has recorded the changes that
+        were made before the home was opened.
         """
         file = self._files.get(self.wanted) if self.wanted is not None else None
         if file is not None and file.buffer.ref.home == session.info.id:

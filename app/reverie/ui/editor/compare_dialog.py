@@ -21,7 +21,8 @@ class CompareDialog(QDialog):
     Lines with `-` are on disk, lines with `+` in the editor.
 
     Signals:
-        chosen(str): "reload" to use the version on disk that the dialog shows, "keep" to use the text.
+        chosen(str): "reload" to replace the text in the editor by the shown version on disk, "keep" to let
+            the next save overwrite that version.
     """
 
     chosen = Signal(str)

@@ -37,7 +37,7 @@ class EditorControl(QObject):
 
     Signals:
         state_changed(): The shown file, its unsaved state or the possible actions have changed.
-        was_read(): The shown file was read.
+        was_read(): Another file is shown, or the shown file or its state has changed.
         undecided(): The user must decide about conflicts before the shown file can be saved.
         conversion_wanted(str, str): The user wants the UTF-16 memory at this path to be converted to UTF-8;
             the second argument is the SHA-256 hash of the version that is shown.

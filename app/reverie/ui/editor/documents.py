@@ -67,7 +67,10 @@ class Arrived(Struct):
     authors: list[str] = field(default_factory=list)
     """The authors of the merged changes; "" for an unknown one."""
     base: FileText | None = None
-    """The version on which the typed text was based before the merge; None if nothing was merged."""
+    """The version on which the typed text was based before the first merge since the last save.
+
+    None if nothing was merged, or if there was no file.
+    """
 
 
 class OpenFile(QObject):
@@ -312,10 +315,10 @@ class OpenFile(QObject):
             )
 
     def _settle(self, after: Buffer, step: steps.MergeStep, before: Buffer) -> None:
-        """Show `step`, the result of merging the version on disk, and set the new state of the file.
+        """Show `step`, the result of a merge or of a decision about a conflict, and set the new state.
 
-        `after`: the state without the result of the merge. `before`: the state before the merge, which is
-        needed if the user undoes the merge.
+        `after`: the new state, which still lacks the base and the conflicts of `step`. `before`: the state
+        before the step, recorded so that an undo of the step is noticed.
         """
         self.buffer = merged(after, step.base, step.modified)
         self._become(step, (before, self.display))
@@ -384,10 +387,10 @@ class OpenFile(QObject):
         return None if too_long else texts
 
     def _become(self, step: steps.MergeStep, before: Version | None = None) -> None:
-        """Apply the edits of `step` to the document, without treating them as typing.
+        """Apply the edits of `step` to the document in one undo step; this does not count as typing.
 
-        `before`: the version before a change by others, which is needed if the user undoes it; None for a
-        change that counts as the user's.
+        `before`: the version before the edits, recorded so that an undo of them is noticed; None to record
+        nothing.
         """
         if not step.edits:
             return

@@ -30,7 +30,7 @@ from reverie.ui.editor.drafts_dialog import DraftsDialog
 
 
 class DraftOffers(QObject):
-    """The offers to restore drafts: unsaved texts of a killed window, and saves that were overwritten.
+    """The offers to restore drafts: unsaved texts of a killed window, and saved texts that were overwritten.
 
     `bar` offers all drafts of the shown home; the editor pane offers the draft of the shown file. A draft
     stays on disk until its text is in the editor and stored again as a draft of this window, or until the
@@ -107,7 +107,10 @@ class DraftOffers(QObject):
 
     @Slot()
     def look_again(self) -> None:
-        """Search for drafts again, for example because an overwritten save was stored as a draft."""
+        """Search for drafts again, for example because another program overwrote a saved text.
+
+        The overwritten text was then stored as a draft.
+        """
         if self._session is not None:
             self._look(self._session)
 

@@ -72,12 +72,12 @@ class ForeignEdits:
             self._edits = []
 
     def changed(self, now: Version) -> tuple[bool, Version] | None:
-        """Find out whether a change of the text has undone or redone a foreign edit; None if it has not.
+        """Find out whether a change of the text has undone or redone a foreign edit.
 
-        A version is the state of a file and how much of its text is shown; `now` is the version before the
-        change. If an edit was undone, return True and the version before the edit. If an edit was redone,
-        return False and the version before the undo. One change can undo several edits, so call this again
-        until it returns None.
+        `now`: the version (state of the file, and how much of its text is shown) before the change of the
+        text. Returns (True, version before the edit) if an edit was undone, (False, version before the undo)
+        if an edit was redone, and None otherwise. One change can undo several edits, so call this again until
+        it returns None.
         """
         steps = self._document.availableUndoSteps()
         for edit in reversed(self._edits):

@@ -106,8 +106,8 @@ class MarkdownHighlighter(QSyntaxHighlighter):
     def _go_on(self) -> None:
         """Colour the next `LINES_AT_ONCE` lines of a long text.
 
-        Only the first of them is coloured here; as long as the state of a line changes, Qt continues with the
-        next line.
+        This method colours only the first of them. Colouring sets the state of a line, and when the state of
+        a line has changed, Qt colours the next line too.
         """
         block = self.document().findBlockByNumber(self._until)
         self._until = min(self._until + LINES_AT_ONCE, MOST_COLOURED)

@@ -291,7 +291,7 @@ def by_whom(authors: Iterable[str]) -> str:
     """Return words for the authors of a change, such as "by the agent".
 
     `authors`: names of actors. The words are "by others" for different authors, "by another program" for an
-    unknown author (""), and "by a background job" for any name without words of its own.
+    unknown author (""), and "by a background job" for a name that this function does not know.
     """
     names = {
         "": tr("by another program"),

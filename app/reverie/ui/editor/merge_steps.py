@@ -33,11 +33,11 @@ class Texts(Struct, frozen=True):
     r"""The three texts of a merge; all have `\n` as line breaks."""
 
     base: str
-    """The version on which the edits are based."""
+    """The text of the version on which the text in the editor is based."""
     mine: str
     """The text in the editor."""
     disk: FileText
-    """The version that is now on disk; its text is `theirs`."""
+    """The version that is now on disk; the property `theirs` is its text."""
 
     @property
     def theirs(self) -> str:
@@ -57,7 +57,10 @@ class MergeStep(Struct, frozen=True):
     text: str
     """The text to show."""
     base: FileText | None
-    """The version on which `text` is based; the one on disk if there is no conflict."""
+    """The version on which `text` is based; the one on disk if there is no conflict.
+
+    None if the step does not change on which version the text is based.
+    """
     edits: tuple[Edit, ...] = ()
     """The changes that turn the present text of the editor into `text`, in the order of the lines."""
     taken: tuple[Region, ...] = ()
@@ -71,7 +74,7 @@ class MergeStep(Struct, frozen=True):
 def following(texts: Texts) -> MergeStep:
     """Return the step that replaces the text in the editor, `texts.mine`, by the text on disk.
 
-    `texts.base` must be the text on disk, as far as the editor shows it.
+    `texts.base` must be the text on disk or, if the editor cannot show all of it, the part that it shows.
     """
     edits, regions = edits_between(texts.mine, texts.base)
     return MergeStep(texts.base, texts.disk, edits, regions)
@@ -104,8 +107,8 @@ def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> Mer
 def taking_back(texts: Texts, before: str) -> MergeStep:
     """Return the step that removes the merged changes of others from the text in the editor.
 
-    `before`: the text on which the typed text was based before the merge. The conflicts of the step are those
-    with the text on disk that the removal causes.
+    `before`: the text on which the typed text was based before these changes were merged. The remaining text
+    is based on it again, so the step lists the conflicts of the remaining text with the text on disk.
     """
     return _step(texts, three_way.merge(texts.base, texts.mine, before).text, before)
 
@@ -138,9 +141,10 @@ def _edit(old: list[str], new: list[str], before: Region, after: Region) -> Edit
 
 
 def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) -> MergeStep:
-    """Return the step that shows `text`, based on the version with the text `base`, with its open conflicts.
+    """Return the step that shows `text`, with the conflicts that the user has not decided yet.
 
-    `taken`: the lines of `text` that came from disk.
+    `base`: the text of the version on which `text` is based. `taken`: the lines of `text` that came from
+    disk.
     """
     theirs = texts.theirs
     below = base if base == theirs else three_way.settled(base, text, theirs)
@@ -150,10 +154,10 @@ def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) ->
 
 
 def _based(disk: FileText, text: str, theirs: str) -> FileText:
-    """Return the version on which the text in the editor is based, and whose text is `text`.
+    """Return a version with the text `text`, to be the base of the text in the editor.
 
-    `theirs` is the text of `disk`. If `text` equals it, `disk` is returned. Otherwise the version never
-    existed: it has the lines of the disk, but the old lines in the places of the conflicts.
+    `theirs`: the text of `disk`, the version on disk. If it equals `text`, there is no conflict, and the
+    result is `disk`. Otherwise the result is a copy of `disk` with other content, which was never on disk.
     """
     if text == theirs:
         return disk

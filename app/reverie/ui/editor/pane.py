@@ -124,7 +124,7 @@ class EditorPane(QWidget):
             self._buttons.addWidget(flat_button(actions[id_]))
 
     def event(self, event: QEvent) -> bool:
-        """Claim the keys of the editor's actions for this pane, such as Ctrl+F, which the window has too."""
+        """Claim the keys of the editor's actions, such as Ctrl+F, which the window uses for other actions."""
         asked = event.type() == QEvent.Type.ShortcutOverride
         if asked and self._own_action(event) is not None:
             event.accept()

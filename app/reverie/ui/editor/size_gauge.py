@@ -102,7 +102,7 @@ class SizeGauge(QWidget):
 
     @property
     def left(self) -> int:
-        """The number of bytes that can be added before the limit is reached."""
+        """The number of bytes that can be added before the limit is reached; 0 if there is no limit."""
         return max(0, self._cap - self._size)
 
     def sizeHint(self) -> QSize:

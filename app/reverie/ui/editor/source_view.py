@@ -46,10 +46,10 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 def _is_command(event: QKeyEvent) -> bool:
-    """Return True if a key is pressed with Ctrl and Alt as a command, False if it types a character.
+    """Return True if the pressed keys are a command with Ctrl+Alt, such as Ctrl+Alt+S; else False.
 
-    Qt cannot tell Ctrl+Alt from AltGr and would insert the character of the key. With AltGr, however, a key
-    produces a character other than its own, or none.
+    Qt reports AltGr as Ctrl+Alt, and would insert the character of the key even for a command. With AltGr,
+    the S key never produces an "s"; if it does, the keys are a command.
     """
     typed = event.text().upper()
     return event.modifiers() == _COMMAND and len(typed) == 1 and ord(typed) == event.key()

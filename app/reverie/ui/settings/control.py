@@ -100,7 +100,8 @@ class SettingsControl(QObject):
     def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
         """Open the settings dialog; if it is open already, bring it to the front.
 
-        `home_id`: the home whose background services can be set; empty for none. `label`: its name.
+        `service`: reads and saves the settings. `home_id`: the home whose background services can be set;
+        empty for none. `label`: the name of that home.
         """
         if self.dialog is not None:
             self.dialog.raise_()
@@ -201,10 +202,11 @@ class SettingsControl(QObject):
         about: str,
         done: Callable[[Any], None],
     ) -> None:
-        """Call a method of the model services with the unsaved settings and key in the form.
+        """Call a method of the model services in a job, with the unsaved settings and key of the form.
 
-        `name` is the name of the job. `question` returns the method, `about` is its first argument, and
-        `done` is called with the result.
+        `name` is the name of the job. `question` is called with the model services and returns the method to
+        call. `about` is the first argument of that method: the name of a model or service. `done` is called
+        with the result; an error is shown in the form.
         """
         service, dialog, home = self._service, self.dialog, self._home
         if service is None or dialog is None:

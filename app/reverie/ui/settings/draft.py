@@ -44,7 +44,7 @@ class Setting(Struct, frozen=True):
     most: float = 0
     """The upper limit of a number."""
     choices: tuple[str, ...] = ()
-    """The values of a choice."""
+    """The possible values if `kind` is `choice`."""
     pattern: str = ""
     """The regular expression of valid texts; empty for any."""
 
@@ -76,7 +76,8 @@ def schema() -> tuple[Setting, ...]:
 def values_of(settings: Settings) -> dict[str, Any]:
     """Return the values of all settings by key, except those in tables whose keys the user chooses.
 
-    Such a table is `providers`, with the names of model services as keys.
+    These tables are `providers`, with the names of model services as keys, and `background`, with the ids of
+    homes as keys.
     """
     return {
         f"{section}.{name}": value
@@ -128,10 +129,10 @@ def _setting(key: str, field: FieldInfo) -> Setting:
 
 
 def _limit(field: FieldInfo, name: str) -> Any:
-    """Return a limit that the type of `field` has: the one called `name`.
+    """Return one of the limits that `field` sets for its values.
 
-    `name` is `ge` (the least value), `le` (the greatest value) or `pattern`. The type must have it; every
-    number and text in the settings has.
+    `name`: the limit: `ge` (the least value), `le` (the greatest value) or `pattern` (a regular expression).
+    The field must have this limit. Each number in the settings has `ge` and `le`, each text has `pattern`.
     """
     return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
 
@@ -155,9 +156,9 @@ class SettingsDraft:
     The keys `background.*` are those of the home that is shown.
     """
     providers: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict, repr=False)
-    """The settings of each model service, by its name and by the last part of the key.
+    """The settings of model services, by the name of the service, then by the last part of a setting's key.
 
-    None if a service has none. Headers in them are secrets.
+    None in place of the settings: the service has none, or a change removes them. `headers` are secrets.
     """
 
     @property
@@ -168,7 +169,7 @@ class SettingsDraft:
     def updated(self, changes: SettingsDraft) -> SettingsDraft:
         """Return a copy of this draft with the values in `changes`.
 
-        A model service whose value there is None is removed.
+        A model service is removed if `changes` has None for it.
         """
         providers = {name: dict(values) for name, values in self.providers.items() if values is not None}
         for name, values in changes.providers.items():

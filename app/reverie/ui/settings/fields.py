@@ -241,9 +241,10 @@ def _change_signal(widget: Control) -> SignalInstance:
 
 
 def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
-    """Return a copy of `before` that is changed by a text like `Name: value; another: value`.
+    """Return a copy of `before`, with the values set that `text` gives as `Name: value; another: value`.
 
-    An empty value removes the name. Returns None if the text is invalid.
+    An empty value removes the name; names that `text` does not mention keep their values. Returns None if
+    `text` is invalid.
     """
     after = dict(before)
     for part in filter(None, (piece.strip() for piece in text.split(";"))):
@@ -257,15 +258,14 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
 
 
 class Row(Struct, frozen=True):
-    """A row of a page.
-
-    `heading`: the heading of the row's group; None for none. `text`: the text in which the search of the
-    settings looks for the typed words.
-    """
+    """A row of a page."""
 
     widget: QWidget
+    """The widget of the row, without its label."""
     heading: QWidget | None
+    """The heading of the row's group; None for none."""
     text: str
+    """The text in which the search of the settings looks for the typed words."""
 
 
 class SettingsPage(QWidget):

@@ -92,7 +92,7 @@ class ProbeLines(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Reserve the height of all steps, or more if the sentences take more lines."""
+        """Set the minimum height: that of `_STEPS` lines, or of the shown steps if they need more lines."""
         least = _STEPS * (self.fontMetrics().height() + UNIT)
         self.setMinimumHeight(max(least, self._grid.heightForWidth(self.width())))
 

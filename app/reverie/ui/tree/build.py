@@ -48,11 +48,12 @@ def build_tree(
     unseen: Mapping[str, UnseenKind] = NOTHING_UNSEEN,
     arrangement: Arrangement = BY_NAME,
 ) -> MemoryTree:
-    """Build the tree of `view`, reusing all unchanged nodes of `previous`.
+    """Build the tree of `view`, reusing all unchanged nodes of `previous`, the tree that was built last.
 
-    If few files have changed, the cost is little more than that of their rows. `names_only`: only the names
-    of the files are known so far. `unseen`: the kind of change that another program made since the user last
-    saw the memory, by memory path. `arrangement`: the order and the filter.
+    If only the contents or marks of a few files have changed, only their rows are built (see `patched`).
+    `names_only`: True if only the names of the files are known so far. `unseen`: the kind of change that
+    another program made since the user last saw the memory, by memory path. `arrangement`: the order and the
+    filter.
     """
     if previous.source is not None and not names_only:
         tree = patched(view, previous, unseen, arrangement)

@@ -124,14 +124,13 @@ RowData = ScopeData | FolderData | FileData | GoneData | CompanionData | NoticeD
 
 
 class MemoryTree(Struct, frozen=True):
-    """A tree, with its nodes of files and folders by memory path.
-
-    The next build of the tree reuses these nodes.
-    """
+    """A tree of memories. The next build of the tree reuses its nodes."""
 
     root: RowNode
     files: Mapping[str, RowNode] = field(default_factory=dict)
+    """The nodes of the files, by memory path."""
     folders: Mapping[str, RowNode] = field(default_factory=dict)
+    """The nodes of the folders, by memory path."""
     source: TreeSource | None = None
     """The input from which this tree was built; None for an empty tree."""
     pinned: int = 0
@@ -160,9 +159,10 @@ class Arrangement(NamedTuple):
     warning.
     """
     only: frozenset[str] = frozenset()
-    """The memory paths to show for `loaded`, `stale` and `warnings`.
+    """The memory paths, and for `loaded` also the file paths of companions, to show.
 
-    These cannot be found in the tree alone.
+    Used only if `show` is `loaded`, `stale` or `warnings`, because the data of a row does not say whether
+    these filters show the row.
     """
     also: frozenset[str] = frozenset()
     """Memory paths that are always shown, so that a file does not disappear while the user works on it."""
@@ -231,7 +231,8 @@ def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
 def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
     """Split a memory path of a row into its scope and segments; None if it has no valid scope.
 
-    This is not `parse_memory_path`, because names on disk can violate the agent's rules, which that checks.
+    Unlike `parse_memory_path`, this accepts names that violate the agent's rules, because a file on disk can
+    have such a name.
     """
     head, _, rest = path.removeprefix(ROOT + "/").partition("/")
     try:
@@ -271,7 +272,7 @@ def companion_at(tree: MemoryTree, path: str) -> CompanionData | None:
 
 
 def name_problem(text: str) -> str:
-    """Return the reason why `text` cannot be the path of a new memory; empty if it can."""
+    """Return the reason why `text` cannot be the memory path of a new memory; empty if it can."""
     try:
         parsed = parse_memory_path(text)
     except PathRuleError as error:

@@ -196,9 +196,9 @@ class MemoryTreeModel(NodeModel):
             self.touch(self.index_of(path_keys(path), made=True))
 
     def set_view(self, view: MemoryView) -> None:
-        """Set the view from which the next trees are built.
+        """Set the view in which the model looks up who may change which files.
 
-        The model also reads from it who may change which files.
+        Call this before `show_tree` or `show_other`, with the view from which the tree was built.
         """
         self._view = view
 

@@ -84,7 +84,7 @@ class NodeModel(QAbstractItemModel):
         return self._root.node
 
     def set_tree(self, tree: RowNode) -> None:
-        """Show `tree` by the smallest changes of rows, so that selection and expansion survive.
+        """Show `tree` with as few changes of rows as possible, so that selection and expansion survive.
 
         Persistent indexes stay valid too.
         """
@@ -287,9 +287,10 @@ class NodeModel(QAbstractItemModel):
             self._tell(level.children, first, last)
 
     def _update_count(self, level: _ModelRow, node: RowNode, target: int) -> None:
-        """Set the number of shown children of the row `level` to `target`; its children were never queried.
+        """Set the node of the row `level` to `node`, and the number of its shown children to `target`.
 
-        `node`: the new node of the row. There are no row objects yet, so only the number is signalled.
+        Call this only if no view has queried the children yet. Then they have no row objects, so Qt is only
+        told that rows were added or removed at the end.
         """
         index, count = self._index(level), level.count
         if target < count:

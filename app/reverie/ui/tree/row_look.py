@@ -54,11 +54,11 @@ class RowLook(NamedTuple):
     loaded: LoadState | Literal[""] = ""
     """How much of the memory the agent loads, shown by a sign; empty for no sign."""
     warning: bool = False
-    """True to show a sign because the agent does not see the memory, or because of a problem."""
+    """True to show the warning sign: the agent does not see the memory, or a directory cannot be read."""
     modified: bool = False
     """True to show that the file has unsaved text."""
     flag: bool = False
-    """True to show the sign of `warning` for a finding that needs attention."""
+    """True to show the warning sign: the memory needs attention, because it is too large or has a finding."""
     lock: str = ""
     """The name of the icon of a row that cannot be edited; empty for none."""
     cut_end: bool = False

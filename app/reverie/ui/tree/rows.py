@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 class RowNode(NamedTuple):
     """One row of a tree, with the rows below it.
 
-    `key`: a name that no other row below the same parent has. `data`: a frozen value, whose type depends on
-    the model that shows the node. Compare nodes with `is`, never with `==`: an unchanged node is the same
-    object in the next tree.
+    Compare nodes with `is`, never with `==`: an unchanged node is the same object in the next tree.
     """
 
     key: str
+    """A name that no other row below the same parent has."""
     data: Any
+    """A frozen value, whose type depends on the model that shows the node."""
     children: tuple[RowNode, ...] = ()
 
 
@@ -47,11 +47,13 @@ class Remove(NamedTuple):
 
 
 class Insert(NamedTuple):
-    """A step that inserts the items `source_first` to `source_last` of the new list at the row `row`."""
+    """A step that inserts rows of the new list; the first of them becomes the row `row`."""
 
     row: int
     source_first: int
+    """The first row to insert, as its index in the new list."""
     source_last: int
+    """The last row to insert, as its index in the new list."""
 
 
 class Move(NamedTuple):

@@ -348,7 +348,7 @@ class FitCombo(QComboBox):
     def follow(self) -> None:
         """Update the tool tip from the current item.
 
-        This happens when another item is chosen; call it after a change during which signals were blocked.
+        The box does this when another item is chosen. Call it if signals of the box were blocked meanwhile.
         """
         tip = self.currentData(Qt.ItemDataRole.ToolTipRole)
         self.setToolTip(str(tip) if tip else as_tooltip(self.currentText()))

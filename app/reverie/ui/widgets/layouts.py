@@ -307,10 +307,10 @@ class Panes(QSplitter):
     ) -> None:
         """Create the panes.
 
-        `beside_from`: the width, in pixels, of the containing widget from which the panes are side by side.
-        `sizes`: their initial sizes side by side. `below`: those one above the other; None: no sizes are set
-        when the panes turn. `grows`: the index of the pane that gets the remaining space; None shares it
-        between both.
+        `beside_from`: the panes are side by side if the containing widget is at least this wide, in pixels.
+        `sizes`: the widths of both panes when they are side by side. `below`: their heights when one is above
+        the other; None: changing the arrangement sets no sizes. `grows`: the index of the pane that gets the
+        remaining space; None shares it between both.
         """
         super().__init__()
         self._beside_from = beside_from

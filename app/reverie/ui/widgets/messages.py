@@ -33,7 +33,8 @@ _ICONS = {"info": "info", "warn": "warning", "bad": "error"}
 class MessageBar(QWidget):
     """A bar with an icon, a sentence and buttons; hidden while it has no message.
 
-    A window has many bars that never have a message, so the parts inside are made for the first one.
+    Most bars of a window never have a message, so a bar creates its icon, label and buttons only when its
+    first message is shown.
 
     Signals:
         chosen(str): The key of the button that was pressed.
@@ -56,7 +57,7 @@ class MessageBar(QWidget):
         self.hide()
 
     def _make(self) -> None:
-        """Create the parts inside the bar."""
+        """Create the icon, the label and the close button; called for the first message."""
         self._sign = QLabel()
         self._sign.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._text = WrapLabel()
@@ -219,7 +220,7 @@ class Toast(MessageBar):
             self._until.stop()
 
     def leave(self) -> None:
-        """Hide a message that would soon disappear, because the window shows another place.
+        """Hide a message that would soon disappear; call this when the window shows another place.
 
         A warning stays until the user closes it.
         """

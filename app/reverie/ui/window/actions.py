@@ -107,8 +107,8 @@ class ActionSpec(Struct, frozen=True):
     where: Literal["window", "tree", "editor"] = "window"
     """The part of the window in which the shortcuts work.
 
-    Those of the tree or the editor work only while that has the focus. So in the editor, Del and Ctrl+Z act
-    on the text, and Ctrl+F searches in the file instead of in the memories.
+    `tree` or `editor`: they work only while the tree or the editor has the focus. So in the editor, Del and
+    Ctrl+Z act on the text, and Ctrl+F searches in the file instead of in the memories.
     """
     destructive: bool = False
     """True if the action removes something, so that the palette never suggests it."""

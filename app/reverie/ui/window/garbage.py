@@ -43,9 +43,10 @@ class GarbageCollection(QObject):
 
     @Slot()
     def collect(self) -> None:
-        """Collect recently created objects if there are many, or all objects if the last time is long ago.
+        """Collect all objects if that is due, else the recently created ones if there are many of them.
 
-        All objects are collected at most once in `AWAY_S` seconds, and only while the window is inactive.
+        All objects are collected if this was last done more than `AWAY_S` seconds ago and the window is
+        inactive.
         """
         if time.monotonic() - self._all_at > AWAY_S and not self._window.isActiveWindow():
             gc.collect()

@@ -56,13 +56,19 @@ class OpenHomes(QObject):
     closed = Signal(object)
     """Emitted with the `HomeSession` that the user closed."""
     failed = Signal(str, object)
-    """Emitted with the path of a home that cannot be opened and the `UserError`."""
+    """Emitted with the path of a home that cannot be opened and the `UserError`.
+
+    The path is "" if another machine cannot be used, or if the search for homes failed.
+    """
     listed = Signal()
     """Emitted when the list has to be filled again."""
     none_found = Signal()
     """Emitted when no home was found, and none is open or being opened."""
     noticed = Signal(str)
-    """Emitted with the reason why a place could not be opened, although others can."""
+    """Emitted with the reason why a home or machine cannot be used, if another home is open or being opened.
+
+    Otherwise, and for each home that answers but cannot be opened, `failed` is emitted.
+    """
 
     def __init__(
         self,
@@ -156,8 +162,9 @@ class OpenHomes(QObject):
     def open(self, path: Path) -> None:
         """Open the home at `path` in a job; `opened` is emitted then, even if the home was open already.
 
-        If its disk does not answer within a few seconds, `failed` or `noticed` is emitted; the home is opened
-        once the disk answers.
+        If it cannot be opened, `failed` is emitted. If its disk does not answer within a few seconds,
+        `noticed` is emitted, or `failed` if no other home is open or being opened; the home is opened once
+        the disk answers.
         """
         self._left_closed.discard(path)
         if path in self._asking_places:
@@ -228,9 +235,8 @@ class OpenHomes(QObject):
     def try_again(self, place: Place) -> bool:
         """Try again to open `place`, the selected row of a home that could not be opened.
 
-        Returns True if a home on this machine is being opened now. Returns False for a home on another
-        machine, which is also retried, and for one whose disk does not answer, which is opened once the disk
-        does.
+        Returns True if the home is on this machine and is being opened now, else False. A home on another
+        machine is being retried. A home whose disk does not answer is opened once the disk answers.
         """
         known = self._troubled.get(Path(place.reason)) if not place.machine else None
         if known is not None and not known.silent:

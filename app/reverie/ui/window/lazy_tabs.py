@@ -77,7 +77,7 @@ class LazyTabs(QObject):
     def _part(self, name: str) -> Any:
         """Return the tab, page or controller called `name`; build it if necessary.
 
-        Call this only after `built` was emitted.
+        Call this only after `load` has imported the code.
         """
         part = self._parts.get(name)
         if part is None:
@@ -147,7 +147,10 @@ class LazyTabs(QObject):
         return self._parts.get("jobs")
 
     def load(self) -> None:
-        """Import the code of the tabs in a job, then build the services; later calls do nothing."""
+        """Import the code of the tabs in a job, then build the view `services` and emit `built`.
+
+        Later calls do nothing.
+        """
         if self._asked or self._closed:
             return
         self._asked = True
@@ -163,7 +166,7 @@ class LazyTabs(QObject):
         lane.submit("load the other tabs", work, done=self._build)
 
     def _build(self, factories: Mapping[str, Factory]) -> None:
-        """Store the imported functions that build the tabs; build the services and the tab that is shown."""
+        """Store the imported functions that build the tabs; build `services` and the tab that is shown."""
         if self._closed:
             return
         self._factories = factories
@@ -282,9 +285,10 @@ class LazyTabs(QObject):
             self.traces.follow_place(followed)
 
     def host(self) -> None:
-        """Request the background services of all open homes, now or once the services are built.
+        """Request that the background services of all open homes run.
 
-        Only services that the settings enable are run.
+        If `is_built` is False, the request is carried out later, once the services are built. Of the services
+        of a home, only those that its settings enable are run.
         """
         self._hosting = True
         if self.is_built:

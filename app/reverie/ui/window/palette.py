@@ -200,10 +200,11 @@ class PaletteModel(QAbstractListModel):
     def find(self, typed: str) -> None:
         """List the entries that match `typed`; if it is empty, all entries except memories.
 
-        The command palette lists commands first, then settings, then places and memories; "Go to" lists
-        places and memories first, then settings. Actions that are not possible now follow, and at the end
-        entries that match only if typing errors are tolerated. In each group, the best matches come first. An
-        action that is destructive or not possible is listed only if a word of its name begins with `typed`.
+        If the model has commands, they come first, then settings, then places and memories. Otherwise (in the
+        dialog "Go to"), places and memories come first, then settings. Actions that are not possible now
+        follow, and at the end entries that match only if typing errors are tolerated. In each group, the best
+        matches come first. An action that is destructive or not possible is listed only if a word of its name
+        begins with `typed`.
         """
         typed = typed.strip()
         found: list[tuple[tuple[int, float], Entry]] = []
@@ -351,7 +352,7 @@ class Palette(QDialog):
         self._suggest()
 
     def _suggest(self) -> None:
-        """Select the entry that Enter should choose; if there is none, select nothing."""
+        """Select the entry that the model suggests for Enter; if it suggests none, select nothing."""
         entry = self.model.suggested
         if entry is None:
             self.list.setCurrentIndex(QModelIndex())

@@ -48,8 +48,8 @@ class HostControl(QObject):
     if another one does, the engine takes over when that process ends.
 
     Each request makes the engine read the settings again. It is repeated when settings were saved, when a fix
-    was applied, when the window gets the focus (because other processes save settings too), and when another
-    engine has replaced this one.
+    was applied, when the window gets the focus (because other processes save settings too), and when the
+    window is connected to a new engine.
 
     Signals:
         changed(str): The state of the services of the home with this id changed.

@@ -17,17 +17,16 @@ if TYPE_CHECKING:
 
 
 class TabContext(Struct, frozen=True):
-    """The parts of a window from which the factories build its tabs.
-
-    `lane`: the queue of jobs that read and write files. `history`: the queue of jobs that read the history.
-    `dreams`: the controller of consolidations. `homes`: the open homes. `memory`: the Memory tab.
-    """
+    """The parts of a window from which the factories build its tabs."""
 
     icons: Icons
     clock: Clock
     lane: Lane
+    """The queue of jobs that read and write files."""
     history: Lane
+    """The queue of jobs that read the history."""
     dreams: FooterControl
+    """The controller of consolidations."""
     homes: OpenHomes
     memory: MemoryTab
 

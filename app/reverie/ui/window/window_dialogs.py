@@ -70,7 +70,7 @@ class WindowDialogs(QObject):
 
     @cached_property
     def settings(self) -> SettingsControl:
-        """The controller of the settings dialog, created on first use."""
+        """The controller of the settings dialog; a cached property, created on first use."""
         # Late: this imports pydantic, which is needed only once the settings are opened.
         from reverie.ui.settings.control import SettingsControl
 
