@@ -552,7 +552,7 @@ class HomeContents(Struct, frozen=True):
 
 
 class Transcripts(Protocol):
-    """Access to the transcripts that can be opened."""
+    """The agent's transcripts of a home: lists them, and opens one for reading."""
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Return the transcripts, newest first, without opening any.

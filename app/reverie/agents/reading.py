@@ -27,8 +27,8 @@ def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
 def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
     """Read a JSON file of at most `limit` bytes and return its value.
 
-    Raises `OSError` if the file cannot be read or, unless `follow`, is a symlink, and `ValueError` if it is
-    not JSON or nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them.
+    Raises `OSError` if the file cannot be read, is longer, or, unless `follow`, is a symlink, and
+    `ValueError` if it is not JSON or nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them.
     """
     text = read_regular(path, limit, follow=follow).decode("utf-8", "replace").removeprefix("\ufeff")
     try:

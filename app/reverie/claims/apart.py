@@ -67,13 +67,12 @@ T = TypeVar("T")
 
 
 class _Look(Struct, frozen=True, tag=True):
-    """A request to open the project, or to read the present state of its repository.
-
-    `project`: its path; `at`: the commit to read, empty for HEAD and the files of the checkout.
-    """
+    """A request to open the project or, if it is open already, to read what has changed in its repository."""
 
     project: str
+    """The path of the project."""
     at: str
+    """The commit to read; empty for HEAD and the files of the checkout."""
 
 
 class _FindNotes(Struct, frozen=True, tag=True):
@@ -541,10 +540,10 @@ class _Responder:
 
     def _look(self, question: _Look) -> ProjectState:
         known = self._project
-        if known is not None and known.repository is not None:
-            known.refresh()
-        else:
+        if known is None or known.repository is None:
             self._project = known = CheckedProject(Path(question.project), question.at, progress=self._beat)
+        elif not question.at:
+            known.refresh()
         return ProjectState(known.problem, known.in_checkout)
 
     def _note(self, note: _SentNote, neighbours: Sequence[frozenset[str]]) -> CheckedNote:

@@ -862,11 +862,11 @@ class ProjectRepository:
         return best_path
 
     def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
-        """Return the directory to which the files of `path` moved, and the commit that removed the last one.
+        """Return the directory to which most files of the directory `path` moved, and the newest such commit.
 
-        The files are those at the commit `since`. The directory must have received more than half of the
-        files that moved, and at least a third of all; if there is none, the first value is empty. The commit
-        is None if none of the files was deleted or moved.
+        The files are those that `path` had at the commit `since`. The directory must have received more than
+        half of the files that moved, and at least a third of all; if there is none, the first value is empty.
+        The commit is the newest that deleted or moved one of the files; None if none did.
         """
         files = self.files_below(since, path)
         newest: int | None = None

@@ -60,17 +60,19 @@ class Failure(Struct, frozen=True):
 class RecordedFailure(Struct, frozen=True):
     """The result of recording a failed iteration as an episode.
 
-    `path`: the file of the episode; if it is None, nothing was stored, and `reason` says why. `entry`: the
-    error in the episode, None if lessons are off. `crash`: the crash record attached to it. `problems`:
-    sentences about steps that failed.
     """
 
     path: Path | None
+    """The file of the episode; None if nothing was stored."""
     episode_id: str = ""
     entry: Mapping[str, str] | None = None
+    """The error entry that the episode contains; None if the settings turn lessons off."""
     crash: Path | None = None
+    """The crash record that the entry was made from; None if there was none."""
     reason: str = ""
+    """The reason why nothing was stored; empty if `path` is set."""
     problems: tuple[str, ...] = ()
+    """Messages about the steps that failed."""
 
 
 def places_of(project: Path, home_dir: Path) -> PrivatePlaces:

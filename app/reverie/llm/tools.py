@@ -69,7 +69,7 @@ class FunctionTool(Struct, frozen=True):
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
         """Call `function` with the arguments of the model; return its outcome.
 
-        The loop reports a `UserError` to the model.
+        Raises the errors of `function`; the agent loop catches a `UserError` and answers the model with it.
         """
         return self.function(arguments)
 

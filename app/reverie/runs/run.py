@@ -221,8 +221,10 @@ class RunEnd(Struct, frozen=True):
     summary: str
     ops: tuple[Op, ...]
     reason: str = ""
+    """The code of the reason for the outcome, such as `unknown-layout`, as the record and scripts have it."""
     next_step: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the run record, by name."""
     conflicts: tuple[str, ...] = ()
     """The paths of files that were left as they are, because another program had changed them."""
     changed: tuple[Path, ...] = ()
@@ -230,7 +232,7 @@ class RunEnd(Struct, frozen=True):
     companions: tuple[str, ...] = ()
     """The companions among `changed`, as paths relative to the home."""
     why: str = ""
-    """The reason why the run was stopped, as the beginning of a sentence."""
+    """The reason for people why the run was stopped, as the beginning of a sentence."""
     undone: Recovered = field(default_factory=lambda: Recovered(False))
     """The files that were restored, or could not be, because the run did not complete."""
 

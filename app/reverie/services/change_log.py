@@ -450,9 +450,8 @@ class ChangeLogService:
         """Return the `TimelineTarget` of one file of a change set, and the file's states before and after it.
 
         `TimelineService` shows the file with these three values. `path`: the path of the file in the review
-        of `logged`. `context`: the context of the target if no context of the home shows the file any more.
-        `target`: the companion, if `logged` is from the log of a companion; any other target and None have no
-        effect. Raises `StoreError` if the change set does not include the file.
+        of `logged`. `context` is used for a file that no context of the home shows any more. `target` is
+        needed only if `logged` is from the log of a companion: that companion. Raises `StoreError` if the change set does not include the file.
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:

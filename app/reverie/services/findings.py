@@ -523,7 +523,10 @@ class FindingService(Dismissals):
         self._sidecar().update(change)
 
     def shown_state(self, finding_id: str) -> str:
-        """Return the state of a finding as it was shown last; empty if it was not shown."""
+        """Return the fingerprint of a finding (`MemoryFinding.state`) when a person saw it last.
+
+        If it differs from the present one, the finding has changed since. Empty if nobody has seen it.
+        """
         known = self._sidecar().read().data.get("shown")
         return str(known.get(finding_id, "")) if isinstance(known, dict) else ""
 

@@ -91,9 +91,9 @@ class UsageKeeper:
         self._due.set()
 
     def run(self) -> None:
-        """Restore the overwritten pins and use counts, once at first and after each call of `wake`.
+        """Restore pins and use counts that an agent overwrote, from Reverie's ledger of its own changes.
 
-        Returns after `stop` is called.
+        It does so once at first and after each call of `wake`, and returns after `stop` is called.
         """
         while True:
             self._due.wait()

@@ -221,9 +221,9 @@ class Workbench(HomeServices):
         return all_templates(self.parts.profile.config / "templates")
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """Create a memory from the text `template`; add `description` to its front matter unless it is empty.
+        """Create a memory whose text is `template`; add `description` to its front matter unless it is empty.
 
-        `{{title}}` and `{{date}}` in the text are filled in. Raises `Conflict` if the file exists already.
+        `template` is the text itself, of which `{{title}}` and `{{date}}` are filled in. Raises `Conflict` if the file exists already.
         """
         content = filled(template, path, self.parts.clock())
         if description:

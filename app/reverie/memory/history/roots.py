@@ -113,7 +113,7 @@ class HistoryScanner:
         self._without = without
 
     def scan(self, rel: str = "") -> str:
-        """Read `rel` and everything below it ("" for the root), and return the path that was examined.
+        """Add `rel` and everything below it ("" for the root) to `found`; return the path that was examined.
 
         The returned path is `rel`, or a path above it that is not (or no longer) a directory; in that case
         everything below the returned path has changed.

@@ -72,12 +72,12 @@ class ForeignEdits:
             self._edits = []
 
     def changed(self, now: Version) -> tuple[bool, Version] | None:
-        """Find out whether a change of the text has undone or redone a foreign edit.
+        """Find out whether the last change of the text has undone or redone an edit of another program.
 
-        `now`: the version (state of the file, and how much of its text is shown) before the change of the
-        text. Returns (True, version before the edit) if an edit was undone, (False, version before the undo)
-        if an edit was redone, and None otherwise. One change can undo several edits, so call this again until
-        it returns None.
+        `now`: the version that the editor had until this change; a version is the state of the file and how
+        much of its text is shown. Returns (True, the version to go back to) if an edit was undone, (False,
+        the version to return to) if one was redone, and None otherwise. One change can undo several edits,
+        so call this again until it returns None.
         """
         steps = self._document.availableUndoSteps()
         for edit in reversed(self._edits):
