@@ -28,7 +28,8 @@ def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
     """Read a JSON file of at most `limit` bytes and return its value.
 
     Raises `OSError` if the file cannot be read, is longer, or, unless `follow`, is a symlink, and
-    `ValueError` if it is not JSON or nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them.
+    `ValueError` if it is not JSON or nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads
+    them.
     """
     text = read_regular(path, limit, follow=follow).decode("utf-8", "replace").removeprefix("\ufeff")
     try:

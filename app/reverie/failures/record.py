@@ -58,9 +58,7 @@ class Failure(Struct, frozen=True):
 
 
 class RecordedFailure(Struct, frozen=True):
-    """The result of recording a failed iteration as an episode.
-
-    """
+    """The result of recording a failed iteration as an episode."""
 
     path: Path | None
     """The file of the episode; None if nothing was stored."""

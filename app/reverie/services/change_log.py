@@ -451,7 +451,8 @@ class ChangeLogService:
 
         `TimelineService` shows the file with these three values. `path`: the path of the file in the review
         of `logged`. `context` is used for a file that no context of the home shows any more. `target` is
-        needed only if `logged` is from the log of a companion: that companion. Raises `StoreError` if the change set does not include the file.
+        needed only if `logged` is from the log of a companion: that companion. Raises `StoreError` if the
+        change set does not include the file.
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:

@@ -194,6 +194,18 @@ def test_a_check_that_nobody_waits_for_is_taken_up_by_the_next(
     assert readers() == [before]
 
 
+def test_a_commit_that_was_asked_for_is_read_also_after_new_ones(
+    project: GitProject, opened: list[ProjectClaims]
+) -> None:
+    at = project.head()
+    opened.append(ProjectClaims(project.path, at))
+    assert verdict_of(opened[0]) == "holds"
+    project.move("src/a.py", "src/c.py")
+    assert verdict_of(opened[0]) == "holds"
+    opened.append(ProjectClaims(project.path))
+    assert verdict_of(opened[1]) == "moved"
+
+
 def test_names_and_texts_that_are_no_utf8_cross(project: GitProject, opened: list[ProjectClaims]) -> None:
     broken = os.fsdecode(b"src/\xff.py")
     claims = ProjectClaims(project.path)
