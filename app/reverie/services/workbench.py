@@ -223,7 +223,8 @@ class Workbench(HomeServices):
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
         """Create a memory whose text is `template`; add `description` to its front matter unless it is empty.
 
-        `template` is the text itself, of which `{{title}}` and `{{date}}` are filled in. Raises `Conflict` if the file exists already.
+        `template` is the text itself, of which `{{title}}` and `{{date}}` are filled in. Raises `Conflict` if
+        the file exists already.
         """
         content = filled(template, path, self.parts.clock())
         if description:
