@@ -85,31 +85,31 @@ TAKES = ("suggestion", "left", "right", "both", "never")
 
 COMMANDS: dict[str, str] = {
     "homes": "list the homes found, with kind, projects, workspaces and counts",
-    "projects": "list each repository once, with the stores of notes of all its checkouts and agents",
+    "projects": "list each repository once, with the notes that each agent keeps for each of its checkouts",
     "tree": "show the three scopes as a tree with pins, use, size and descriptions",
     "memory": "run memory commands as JSON lines: one command per line in, one response per line out",
     "status": "show when workspace, project and global memory were last consolidated",
     "consolidate": "consolidate the memories of one workspace once",
     "sweep": "consolidate idle workspaces that have something new, at most three",
-    "harvest": "collect facts from before the newest compaction, then consolidate",
+    "harvest": "mux: collect facts from the conversation before its newest compaction, then consolidate",
     "write": "run the memory writer once: add the latest turns to the project's memory",
-    "extract": "Codex: turn new rollouts into trace summaries, and these into a handbook per directory",
+    "extract": "Codex: turn new sessions into memories",
     "notes": "Claude Code: update the notes of one session",
     "runs": "list past runs, newest first",
-    "changes": "list every change of the memories, by you, agents, runs and programs, newest first",
+    "changes": "list all changes to memories, by you, agents, runs and other programs, newest first",
     "diff": "show the changes of one run as a unified diff",
-    "revert": "undo one run, or some of its files and hunks; or one change",
-    "watch": "the background services without a window, until stopped",
-    "engine": "the process that keeps homes open for windows and commands, until no client needs it",
+    "revert": "undo one run, some of its files or hunks, or one change",
+    "watch": "run the background services without a window, until stopped",
+    "engine": "run the process that keeps homes open for windows and commands, until none needs it",
     "mcp": "serve the memories to other programs, over the Model Context Protocol",
-    "doctor": "why the memory writer or a consolidation did not run, with fixes; `--self`: Reverie itself",
-    "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
-    "check": "statements of memories and instruction files about a project that are no longer true",
-    "findings": "memories that need attention: repeated or contradicting notes, stale statements, secrets",
+    "doctor": "show why the memory writer or a consolidation did not run, with fixes; `--self`: on itself",
+    "context": "show exactly what an agent would load: index, full memories, cut lines, limits",
+    "check": "list statements about a project in memories and instruction files that are no longer true",
+    "findings": "list memories that need attention: repetitions, contradictions, stale statements, secrets",
     "decide": "settle a finding: apply its suggestion, keep one of two memories, or both",
-    "traces": "why runs wrote nothing: traces with their verdict, newest first, or one in full",
-    "failures": "loki-mode: lessons for the next iteration; record, resolve or redact a failure",
-    "search": 'full text over every home: words, "phrases", /patterns/ and filters',
+    "traces": "show why runs wrote nothing: all traces with their verdict, newest first, or one in full",
+    "failures": "loki-mode: show lessons for the next iteration; record, resolve or redact a failure",
+    "search": 'search the text of all homes: words, "phrases", /patterns/ and filters',
 }
 
 _WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write", "context", "mcp")
@@ -138,7 +138,7 @@ def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.Argume
         metavar="ssh://USER@MACHINE[:PORT][/PATH]",
         help="also open the homes of another machine in the window; repeatable",
     )
-    parser.add_argument("--demo", action="store_true", help="open a disposable copy of the demo home")
+    parser.add_argument("--demo", action="store_true", help="open a temporary copy of the sample home")
     parser.add_argument("--offscreen", action="store_true", help="render without a display")
     parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render the window, save a PNG, exit")
     if not commands:
@@ -183,7 +183,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             action="append",
             type=_count,
             metavar="N",
-            help="only this hunk of the one --path, as numbered by `reverie diff RUN`; repeatable",
+            help="only this hunk of the file in --path, as numbered by `reverie diff RUN`; repeatable",
         )
     if name in ("consolidate", "sweep", "extract"):
         add("--dry-run", action="store_true", help="show what the command would do; change nothing")
@@ -240,8 +240,8 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     if name == "projects":
         answer = command.add_mutually_exclusive_group().add_argument
         project = ("PROJECT", "PROJECT")
-        answer("--same", nargs=2, metavar=project, help="these two are one project (slugs or checkouts)")
-        answer("--apart", nargs=2, metavar=project, help="these two are different projects")
+        answer("--same", nargs=2, metavar=project, help="treat these two as one project (slugs or checkouts)")
+        answer("--apart", nargs=2, metavar=project, help="treat these two as different projects")
         answer(
             "--name",
             nargs=2,
@@ -328,7 +328,7 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
     add("--redact", type=Path, metavar="FILE", help="print this crash record without private data")
     add("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
     add("--exit", type=int, metavar="CODE", help="the exit code of the iteration")
-    add("--crash", type=Path, metavar="FILE", help="its crash record; default: the newest one")
+    add("--crash", type=Path, metavar="FILE", help="the crash record of the iteration; default: the newest")
     add("--goal", metavar="TEXT", help="the goal of the iteration")
     add("--task", metavar="ID", help="the task that failed")
     add("--episode", metavar="ID", help="with resolve: the id of the episode, as --json lists it")
@@ -374,7 +374,7 @@ def _common(*, suppress: bool) -> argparse.ArgumentParser:
         "--json",
         action="store_true",
         default=argparse.SUPPRESS if suppress else False,
-        help="machine output on stdout",
+        help="print JSON on stdout",
     )
     add(
         "--now",
