@@ -5097,8 +5097,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anti-Patterns</translation>
     </message>
     <message>
-        <source>Anti-patterns go by the goal of the next iteration, which nobody knows here.</source>
-        <translation>Anti-Patterns richten sich nach dem Ziel der nächsten Iteration, das hier niemand kennt.</translation>
+        <source>Anti-patterns depend on the goal of the next iteration, which is not known yet.</source>
+        <translation>Die Anti-Patterns hängen vom Ziel der nächsten Iteration ab, das noch nicht bekannt ist.</translation>
     </message>
     <message>
         <source>Applied: {changes} in {files}.</source>
@@ -5111,10 +5111,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>As the agent &amp;sees it</source>
         <translation>Wie der Agent es &amp;sieht</translation>
-    </message>
-    <message>
-        <source>As the session's transcript records it. The other parts are what a new session would load.</source>
-        <translation>Wie das Transkript der Sitzung es festhält. Die anderen Teile sind, was eine neue Sitzung laden würde.</translation>
     </message>
     <message>
         <source>Assistant</source>
@@ -6281,12 +6277,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Jetzt nicht möglich.</translation>
     </message>
     <message>
-        <source>Not consolidated yet</source>
-        <translation>Noch nicht konsolidiert</translation>
+        <source>Not checked: {folders}.</source>
+        <translation>Nicht geprüft: {folders}.</translation>
     </message>
     <message>
-        <source>Not looked into: {folders}.</source>
-        <translation>Nicht gelesen: {folders}.</translation>
+        <source>Not consolidated yet</source>
+        <translation>Noch nicht konsolidiert</translation>
     </message>
     <message>
         <source>Not seen by the agent</source>
@@ -6729,10 +6725,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sagen Sie etwas im Workspace, während die Hintergrunddienste laufen.</translation>
     </message>
     <message>
-        <source>Sending memories to {model} has not been approved yet.</source>
-        <translation>Noch niemand hat zugestimmt, Notizen an {model} zu senden.</translation>
-    </message>
-    <message>
         <source>Services in another process</source>
         <translation>Dienste anderswo</translation>
     </message>
@@ -7051,6 +7043,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Take over the history and runs of the old home? Choose No if this is a different home or a copy.</source>
         <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
+    </message>
+    <message>
+        <source>Taken from the session's transcript. The other parts are what a new session would load.</source>
+        <translation>Aus dem Transkript der Sitzung. Die anderen Teile sind das, was eine neue Sitzung laden würde.</translation>
     </message>
     <message>
         <source>Takes effect at the next start.</source>
@@ -8113,6 +8109,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie haben {stays} statt {goes} gewählt.</translation>
     </message>
     <message>
+        <source>You have not approved sending memories to {model} yet.</source>
+        <translation>Sie haben noch nicht zugestimmt, Notizen an {model} zu senden.</translation>
+    </message>
+    <message>
         <source>Zoom &amp;in</source>
         <translation>&amp;Vergrößern</translation>
     </message>
@@ -8151,6 +8151,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>after attempt {attempt}</source>
         <translation>nach Versuch {attempt}</translation>
+    </message>
+    <message>
+        <source>after the last loaded line</source>
+        <translation>hinter der letzten geladenen Zeile</translation>
     </message>
     <message>
         <source>all changes were rejected in review</source>
@@ -8219,10 +8223,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>because of the character before the @, this is not an import</source>
         <translation>wegen des Zeichens vor dem @ ist es kein Import</translation>
-    </message>
-    <message>
-        <source>below the cutoff</source>
-        <translation>unter der Schnittlinie</translation>
     </message>
     <message>
         <source>by Reverie's rules a new session would not load it, though it did not change</source>
@@ -8375,6 +8375,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>encoding of accented letters</source>
         <translation>Buchstaben mit Akzent, anders geschrieben</translation>
+    </message>
+    <message>
+        <source>enough others are loaded in full</source>
+        <translation>genug andere werden vollständig geladen</translation>
     </message>
     <message>
         <source>error without a message</source>
@@ -8991,10 +8995,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>the file no longer exists; a new session would not load it</source>
         <translation>eine neue Sitzung würde es nicht laden: Die Datei ist nicht da</translation>
-    </message>
-    <message>
-        <source>the hot set is full</source>
-        <translation>das Set ist voll</translation>
     </message>
     <message>
         <source>the keyring is locked</source>

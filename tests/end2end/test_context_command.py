@@ -62,7 +62,7 @@ def test_people_read_why_and_the_text(tmp_path: Path, profile: Path) -> None:
     assert code == 0
     assert "Loaded in full: " in out
     assert "  in  /memories/global/preferences.md  pinned, score " in out
-    assert "  out /memories/workspace/findings/retry-loop.md  the hot set is full" in out
+    assert "  out /memories/workspace/findings/retry-loop.md  enough others are loaded in full" in out
     assert "  | <hot_memories>" in out
 
 

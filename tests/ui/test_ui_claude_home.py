@@ -94,7 +94,7 @@ def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
     driver.until(lambda: context.view is not None and context.view.part("recorded") is not None)
     context.bar.setCurrentIndex([part.key for part in context.view.parts].index("recorded"))
     assert "make lamp all" in context.text.toPlainText()
-    assert "transcript records it" in context.note.text()
+    assert "Taken from the session's transcript" in context.note.text()
     driver.settle()
     assert problems(driver.window) == []
     assert snapshot(claude) == before

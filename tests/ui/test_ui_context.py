@@ -102,7 +102,9 @@ def test_nothing_is_cut_pale_or_nameless(tab: ContextTab, width: int) -> None:
 
 def test_a_row_says_in_words_what_its_signs_say() -> None:
     assert spoken(IN) == "global/a.md, loaded in full, used often, score 1.5, 9 bytes · 3 tokens"
-    assert spoken(OUT) == "global/c.md, not loaded, the hot set is full, score 0.2, needs attention"
+    assert (
+        spoken(OUT) == "global/c.md, not loaded, enough others are loaded in full, score 0.2, needs attention"
+    )
     unseen = ContextEntry(PATH, "out", "unseen", scope=Scope.GLOBAL, detail="it is\u202e too large")
     assert "not visible to the agent: it is\\u202e too large" in spoken(unseen)
 

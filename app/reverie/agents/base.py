@@ -251,7 +251,7 @@ class Home(ABC):
     def _require_available(self) -> None:
         if not self.available():
             raise Unavailable(
-                f"The home {self._root} does not exist at the moment.",
+                f"The home {self._root} is not available.",
                 cause="It was moved or removed, or its disk is not mounted.",
                 next_step="Restore the home, or choose another one.",
             )

@@ -79,7 +79,7 @@ def parse_agent_definition(data: bytes) -> AgentDefinition:
         _check_length("description", description, _DESCRIPTION_UNITS)
     if not body.strip():
         raise StoreError(
-            "The agent definition holds no prompt.",
+            "The agent definition contains no prompt.",
             cause="There is no text below its front matter.",
             next_step="Write the prompt below the front matter, or remove the file.",
             reason="empty",

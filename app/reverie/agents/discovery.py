@@ -298,8 +298,8 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
         raise user_error_from_os(error, f"{path} cannot be read.") from error
     raise Unavailable(
         f"{path} is not a home that Reverie knows.",
-        cause=f"Nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",
-        next_step="Give the directory that holds the agent's memories, for example ~/.xum.",
+        cause=f"It contains no files of a supported agent ({', '.join(kind.kind for kind in KINDS)}).",
+        next_step="Name the directory in which the agent keeps its memories, for example ~/.claude.",
     )
 
 

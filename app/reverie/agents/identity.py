@@ -190,7 +190,7 @@ class OpenedHome:
         found = self._registry.identify(root, kind=self._kind, create=False)
         if found is not None and found.id != self._identity.id:
             raise Unavailable(
-                f"The home {root} has taken over the history of another home meanwhile.",
+                f"The home {root} now uses the history of another home.",
                 next_step="Open the home again, or stop this command and start it again.",
                 reason="replaced",
             )
@@ -239,7 +239,7 @@ def _place(root: Path) -> _Place:
         real = Path(real_path(root, strict=True))
         status = real.stat()
     except OSError as error:
-        raise user_error_from_os(error, f"The home {root} does not exist at the moment.") from error
+        raise user_error_from_os(error, f"The home {root} is not available.") from error
     return _Place(real, status.st_dev, status.st_ino)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from reverie.resources import resource_table
 
 UNAPPROVED = (
-    "It lies outside of the project. Reverie does not open it, as Claude Code does not without asking."
+    "It is outside the project. Claude Code asks before it loads such a file; Reverie never opens it."
 )
 
 CREDENTIAL = "Claude Code loads this file. It may contain credentials, so Reverie never opens it."

@@ -190,7 +190,7 @@ class CheckedProject:
                 f"{place} cannot be read.", cause=str(error.strerror or error), reason="missing"
             ) from error
         if data is None:
-            raise StoreError(f"There is no text {place} in {self.project}.", reason="missing")
+            raise StoreError(f"There is no file {place} in {self.project}.", reason="missing")
         text = data.decode("utf-8", "surrogateescape")
         if self.repository is None:
             return CheckedNote(place, text)

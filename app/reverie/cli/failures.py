@@ -175,7 +175,10 @@ def _resolve(session: Invocation) -> int:
             continue
         error = next((each for each in episode.errors if each.index == arguments.error - 1), None)
         if error is None:
-            raise StoreError(f"{episode.id} has no error {arguments.error}.", next_step="Count from 1.")
+            raise StoreError(
+                f"Record {episode.id} contains no error number {arguments.error}.",
+                next_step="Errors are numbered from 1.",
+            )
         rel = path.relative_to(memory).as_posix()
         stored = episode.record["errors_encountered"][error.index]
         RecordEdits(parts).change(resolution(rel, error.index, stored, arguments.text))
@@ -185,8 +188,8 @@ def _resolve(session: Invocation) -> int:
             print_text(f"Marked {error.type} of {episode.id} as resolved.")
         return DONE
     raise StoreError(
-        f"There is no episode {arguments.episode}.",
-        next_step="`reverie failures --json` lists the episodes that are loaded.",
+        f"There is no episode with the ID {arguments.episode}.",
+        next_step="`reverie failures --json` lists episodes (failed iterations) with their IDs.",
         reason="missing",
     )
 

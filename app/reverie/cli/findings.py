@@ -121,7 +121,7 @@ def decide(session: Invocation) -> int:
     elif source.service is None or source.context is None:
         raise Unavailable(
             "Nothing was changed.",
-            cause=f"{finding.paths[0]} is a file of the project, and not in the home of an agent.",
+            cause=f"{finding.paths[0]} belongs to the project, not to the home of an agent.",
             next_step="Edit the file.",
         )
     else:

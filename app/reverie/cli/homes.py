@@ -310,7 +310,7 @@ def show_homes(session: Invocation) -> int:
             answers.trouble(problem)
         for before in home["adoptable"]:
             answers.trouble(
-                f"{home['root']} may be the home that stood at {before['root']}; if it is, take over its "
+                f"{home['root']} may be the home that was at {before['root']}; if it is, take over its "
                 f"history and runs: reverie homes --home {home['root']} --adopt {before['id']}"
             )
     return code

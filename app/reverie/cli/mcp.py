@@ -52,7 +52,7 @@ def mcp(session: Invocation) -> int:
     except ModuleNotFoundError as error:
         raise Unavailable(
             "`reverie mcp` cannot start:",
-            cause=f"the package {error.name} of the extra `mcp` is not installed.",
+            cause=f"the optional package {error.name} is not installed.",
             next_step=f"Install Reverie as `reverie[mcp]`, or run `pipx inject reverie '{EXTRA}'`.",
         ) from error
     token = _token() if arguments.http is not None else ""
@@ -78,8 +78,8 @@ def _token() -> str:
     if len(token) < _TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token:
         raise StoreError(
             f"{TOKEN_VARIABLE} cannot be used.",
-            cause=f"A token has at least {_TOKEN_CHARS} characters, and no blanks.",
-            next_step="Set a random one, or unset the variable to get one.",
+            cause=f"A token must have at least {_TOKEN_CHARS} characters, without spaces.",
+            next_step="Set it to a random token, or unset it so that Reverie creates one.",
         )
     return token
 

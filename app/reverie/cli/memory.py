@@ -281,7 +281,7 @@ class MemoryLines:
 def _path(request: Mapping[str, Any]) -> str:
     path = normalise({"path": request.get("path")}).get("path")
     if not isinstance(path, str):
-        raise StoreError("The command has no path.", reason="usage")
+        raise StoreError("The command needs a path.", reason="usage")
     return path
 
 

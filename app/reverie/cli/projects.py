@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from reverie.cli.main import Invocation
 
 _REASONS = {
-    "fork": "they have a first commit in common, but other addresses, like a fork",
-    "rewritten": "they have the same address, but no commit in common",
-    "unsure": "what is known of their repositories is not enough",
+    "fork": "they have the same first commit but different remotes, like a fork",
+    "rewritten": "they have the same remote but no commit in common",
+    "unsure": "too little is known about their repositories",
 }
 
 

@@ -196,8 +196,8 @@ def context(session: Invocation) -> int:
     parts = the_home(session)
     if parts.home.kind not in AGENTS:
         raise Unavailable(
-            f"Reverie does not know what {parts.home.kind} would load.",
-            next_step="This command knows " + ", ".join(sorted(AGENTS)) + ".",
+            f"This command does not support {parts.home.kind}.",
+            next_step="It supports " + ", ".join(sorted(AGENTS)) + ".",
         )
     chosen = the_context(session, parts)
     at = session.clock()

@@ -452,8 +452,8 @@ def _only_session(parts: HomeContainer) -> str:
     found = [source.id for source in sources if source.kind == "session"]
     if not found or parts.home.notes is None:
         raise Unavailable(
-            "This home has no session that Reverie can take notes of.",
-            cause="Only homes of Claude Code have such sessions.",
+            "This home has no session for which Reverie can write notes.",
+            cause="Reverie writes session notes only for Claude Code.",
             next_step="Name another home with --home DIR.",
         )
     if len(found) > 1:

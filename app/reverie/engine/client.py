@@ -251,7 +251,7 @@ class EngineClient:
             channel.close()
             if self._explain is not None:
                 raise self._explain(welcome)
-            raise Unavailable("Reverie's engine did not accept this program.", cause=welcome.sentence)
+            raise Unavailable("Reverie's engine rejected the connection.", cause=welcome.sentence)
         if self._explain is None:
             count_as_ours(welcome.pid)
         self._channel = channel

@@ -438,7 +438,7 @@ def _is_member(uid: int, gid: int) -> bool:
 def _taken_away(whose: str) -> StoreError:
     return StoreError(
         "The file was not written:",
-        cause=f"The file belongs to {whose}, who could no longer read or change it.",
+        cause=f"The file belongs to {whose}, who would lose access to it.",
         next_step="Ask the owner to change the file, or to give its group write permission.",
         reason="owner",
     )

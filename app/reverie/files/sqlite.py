@@ -244,7 +244,7 @@ class Database:
             shutil.rmtree(place, ignore_errors=True)
         raise Unavailable(
             f"{self.path.name} could not be read.",
-            cause="The agent writes to the database all the time.",
+            cause="The agent keeps changing the database.",
             next_step="Reverie tries again at the next refresh.",
         )
 

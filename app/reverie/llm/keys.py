@@ -168,7 +168,7 @@ class SystemKeys:
         if not usable(key):
             raise UserError(
                 "The key could not be saved.",
-                cause="The key is empty, or contains characters that no key has.",
+                cause="The key is empty, or contains characters that are not allowed in a key.",
                 next_step="Copy the key again from the provider's site.",
             )
         _RING.forget()

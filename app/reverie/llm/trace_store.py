@@ -230,7 +230,7 @@ class Dumps:
                 continue
             return rel
         raise StoreError(
-            f"The dump {name} could not be written.", cause="Many files with this name already exist."
+            f"The trace file {name} could not be written.", cause="Many files with this name already exist."
         )
 
     def _remove(self, item: _Written) -> bool:

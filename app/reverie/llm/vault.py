@@ -229,7 +229,7 @@ def _plain(text: str) -> str:
 
 def _unknown(shown: str) -> StoreError:
     return StoreError(
-        f"The placeholder in {shown!r} stands for nothing.",
+        f"The placeholder in {shown!r} is unknown.",
         cause=f"Placeholders have the form {EXAMPLE} and stand for text that is withheld.",
         next_step="Copy it exactly as it was shown, or leave it out.",
         reason="placeholder",

@@ -264,7 +264,7 @@ def _required(fields: Mapping[str, Any], name: str, *, empty: bool = False) -> s
 
 
 def _lacks(name: str) -> StoreError:
-    return StoreError(f"The command lacks {name}.", next_step=f"Repeat it with {name}.", reason="usage")
+    return StoreError(f"The command needs {name}.", next_step=f"Repeat it with {name}.", reason="usage")
 
 
 def _whole_number(name: str, value: Any, least: int) -> int:
@@ -273,7 +273,7 @@ def _whole_number(name: str, value: Any, least: int) -> int:
         value, whole = int(value), True
     if not whole or not least <= value < _MOST_LINES:
         raise StoreError(
-            f"{name} must be a whole number of at least {least}, and that of a possible line.",
+            f"{name} must be a whole number, at least {least} and below {_MOST_LINES}.",
             next_step="Repeat the command.",
         )
     return int(value)

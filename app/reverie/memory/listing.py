@@ -906,7 +906,7 @@ def _checked_listing(
             return _listing(root, [], [], {}, no_rules)
         raise Unavailable(
             f"The memories in {root.directory} cannot be listed:",
-            cause="their home does not exist at the moment.",
+            cause="their home was moved or removed, or its disk is not mounted.",
             next_step="Restore the home, or choose another one.",
         ) from None
     except OSError as error:

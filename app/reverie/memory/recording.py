@@ -162,7 +162,7 @@ def _all_below(directory: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
         title = f"A folder in {directory} cannot be read."
         if isinstance(error, SwappedError):
             raise Unavailable(
-                title, cause="The folder is being changed at the moment.", next_step="Try again."
+                title, cause="Another program is changing the folder.", next_step="Try again."
             ) from error
         raise user_error_from_os(error, title) from error
 

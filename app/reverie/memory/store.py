@@ -99,11 +99,11 @@ class MemoryStore:
     def _located(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
         parsed = parse_memory_path(path) if isinstance(path, str) else path
         if parsed.scope is None:
-            raise StoreError(f"{parsed} names no scope.", next_step=f"Use one of: {', '.join(Scope)}.")
+            raise StoreError(f"{parsed} is not inside a scope.", next_step=f"Use one of: {', '.join(Scope)}.")
         root = self.home.scope_root(self.context, parsed.scope)
         if root.leaves_out(parsed.rel):
             raise StoreError(
-                f"{parsed} belongs to another scope.", next_step="Choose its project, and find it there."
+                f"{parsed} belongs to another scope.", next_step="Select its project and open it there."
             )
         return parsed, root, self._files_of(root)
 
@@ -180,7 +180,7 @@ class MemoryStore:
             if entry is not None:
                 kind = "a directory" if entry.kind == "directory" else "a file"
                 raise StoreError(
-                    f"{parsed} exists already as {kind}.",
+                    f"{parsed} already exists as {kind}.",
                     next_step="Choose another name."
                     if entry.kind == "directory"
                     else "To overwrite it, delete it first, or edit it with str_replace or insert.",

@@ -21,7 +21,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
     """
     if not valid:
         raise StoreError(
-            f"{parsed} is not a UTF-8 text file and is left as it is.",
+            f"{parsed} is not a UTF-8 text file and was not changed.",
             next_step="Convert the file to UTF-8 with another program, then edit it here.",
             reason="not-text",
         )

@@ -284,8 +284,8 @@ class UsageLog:
     def _require_home(self) -> None:
         if not self._home.available():
             raise Unavailable(
-                f"Pins and use counts of the memories in {self._home.root} cannot be reached:",
-                cause="the home does not exist at the moment.",
+                f"Pins and use counts of the memories in {self._home.root} are not available:",
+                cause="the home was moved or removed, or its disk is not mounted.",
                 next_step="Restore the home, or choose another one.",
             )
 

@@ -223,7 +223,7 @@ class MemoryTools:
 
     def _search(self, query: Any) -> str:
         if not isinstance(query, str) or not query.strip():
-            raise StoreError("query must be text.", next_step="Give the words to find.")
+            raise StoreError("query must be text.", next_step="Set query to the words to find.")
         self._home.watch_for(None)  # only the index of a home that is watched is kept up to date
         keys = tuple(self._home.agent_commands.roots(self._context).values())
         place = SearchPlace(self._context.project_path, self._context.workspace_id, keys)
@@ -289,7 +289,7 @@ def _lines(view_range: Any) -> dict[str, int]:
     first, last = view_range if whole and len(view_range) == 2 else (0, 0)
     if not 1 <= first < _MOST_LINES or not (last == -1 or first <= last < _MOST_LINES):
         raise StoreError(
-            "view_range must be the first and the last line.", next_step="Count from 1; -1 is the end."
+            "view_range must be [first line, last line].", next_step="Count lines from 1; -1 is the end."
         )
     return {"offset": first} if last == -1 else {"offset": first, "limit": last - first + 1}
 

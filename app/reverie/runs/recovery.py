@@ -91,7 +91,7 @@ class Recovery:
             # The agent no longer uses that store and no person can permit writing to it, so leaving the
             # run open would block every later run.
             paths = tuple(intent.path for intent in journal.intents) if journal else ()
-            ops = not_applied(record.ops or ops_of(journal), "not changed: the agent does not use this store")
+            ops = not_applied(record.ops or ops_of(journal), "not changed: the agent does not use it")
             record = replace(record, ops=ops)
             return self._finish(record, journal, Recovered(False, left=paths), f"Left as it is. {error}")
         except UserError as error:

@@ -95,7 +95,7 @@ def merged_back(
     if merge.conflict:
         raise Conflict(f"{path} has changed since the run, on the same lines.")
     if part is not None and not _fits_once(snapshots, base, current, wanted):
-        raise Conflict(f"{path} changed since: the lines match in more than one place.")
+        raise Conflict(f"{path} has changed since the run, and its lines now match in more than one place.")
     return merge.content
 
 
@@ -250,7 +250,7 @@ def summary_of(
     changed = [path for path in conflicts if path not in refused]
     if changed:
         summary += (
-            f" {some(len(changed), 'file')} changed since on the same lines and {was_left(len(changed))}:"
+            f" {some(len(changed), 'file')} changed later on the same lines and {was_left(len(changed))}:"
             f" {', '.join(changed)}."
             f" `reverie diff {original.id}` shows the versions before the run."
         )
@@ -411,9 +411,8 @@ class RevertJob(Job[RevertPlan]):
             )
         if original.part and self._parts.runs.is_reverted(original.reverts):
             raise StoreError(
-                f"Run {original.id} reverted a part of run {original.reverts}, and all of that run is "
-                "undone now.",
-                next_step=f"Undo the undo of run {original.reverts} first.",
+                f"Run {original.id} undid a part of run {original.reverts}, which is now undone as a whole.",
+                next_step=f"Redo run {original.reverts} first.",
                 reason="reverted",
             )
         return original
@@ -494,7 +493,7 @@ class RevertJob(Job[RevertPlan]):
         """
         if original.reverts is not None or original.outcome != "completed":
             raise StoreError(
-                f"Run {original.id} can only be undone as a whole: it is {_kind_words(original)}.",
+                f"Run {original.id} can only be undone as a whole, because it is {_kind_words(original)}.",
                 next_step=f"`reverie revert {original.id}` does that.",
                 reason="nothing-to-revert",
             )

@@ -431,7 +431,7 @@ class ChangeLogService:
             if key not in known:
                 raise Unavailable(
                     f"{made[0].path} cannot be undone:",
-                    cause="No project of this home uses this store any more.",
+                    cause="No project of this home uses these memories any more.",
                     next_step="Copy the text into another memory.",
                 )
             groups.setdefault(known[key], []).extend(made)
@@ -501,7 +501,7 @@ class ChangeLogService:
             return merged_back(change.path, change.before, change.after, current, snapshots, part=hunks)
         except Conflict as error:
             raise Conflict(
-                "Nothing was undone.", cause=str(error), next_step="Leave that out, or edit it by hand."
+                "Nothing was undone.", cause=str(error), next_step="Leave that file out, or edit it by hand."
             ) from error
 
     def _current(self, place: HistoryPlace) -> bytes | None:

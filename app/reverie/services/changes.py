@@ -70,7 +70,7 @@ def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
     if not changes:
         raise StoreError("There is nothing to change.", next_step="Select a memory first.")
     if len({change.path for change in changes}) != len(changes):
-        raise StoreError("One file cannot be changed twice at once.", next_step="Use other names.")
+        raise StoreError("The same file would be changed twice.", next_step="Use other names.")
     return changes
 
 
@@ -150,7 +150,7 @@ def _also(error: UserError, sentence: str) -> Conflict:
 
 def _overtaken(path: str) -> Conflict:
     return Conflict(
-        f"{path} was not changed:", cause="it changed meanwhile.", next_step="Read it and try again."
+        f"{path} was not changed:", cause="it changed meanwhile.", next_step="Read it again, then retry."
     )
 
 
@@ -184,8 +184,8 @@ class _HistoryContents:
         intent = self._places.get(name)
         data = None if intent is None else self.kept(intent.key, intent.rel)
         if data is None or sha256_of_bytes(data) != name:
-            what = "such version" if intent is None else intent.path
-            raise StoreError(f"The history has no {what}.", next_step="Check its history.")
+            what = "this version" if intent is None else intent.path
+            raise StoreError(f"The history does not contain {what}.", next_step="Check its history.")
         return data
 
     def kept(self, key: str, rel: str) -> bytes | None:
@@ -365,7 +365,7 @@ class ChangeSet:
             what = "it was deleted" if entry is None else "it was created"
             what = "it changed" if entry is not None and change.expected_sha256 is not None else what
             raise Conflict(
-                f"{path} was not changed:", cause=f"{what} meanwhile.", next_step="Read it and try again."
+                f"{path} was not changed:", cause=f"{what} meanwhile.", next_step="Read it again, then retry."
             )
         cap = store.home.caps.file_bytes
         if kind == "merge" and change.after is not None and len(change.after) > max(cap, len(before or b"")):
@@ -646,7 +646,7 @@ class ChangeSet:
             if after is not None and rooted_files(root).read(rel) != after:
                 path = memory_path(root.scope, rel)
                 raise Conflict(
-                    f"{path} was changed right after it was written.", next_step="Read it and try again."
+                    f"{path} was changed right after it was written.", next_step="Read it again, then retry."
                 )
 
         return Transaction(
@@ -756,6 +756,6 @@ def _not_taken_back(intents: Sequence[FileIntent]) -> Conflict:
         )
     return Conflict(
         "Not everything was undone:",
-        cause=f"{_listed(paths)} changed since, and {was_left(len(paths))}.",
+        cause=f"{_listed(paths)} changed since then, and {was_left(len(paths))}.",
         next_step="Check the text and change it yourself.",
     )

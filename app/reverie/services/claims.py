@@ -195,7 +195,7 @@ class ClaimService:
                 after = new.encode("utf-8", "surrogateescape")
                 changes.append(HandChange(note.path, after, sha256_of_bytes(before)))
         if not changes:
-            raise StoreError("No statement here can be replaced.", next_step="Edit the memory.")
+            raise StoreError("Reverie cannot correct any of these statements.", next_step="Edit the memory.")
         return self._apply(context, changes)
 
     def close(self) -> None:

@@ -231,7 +231,7 @@ class UserEdits:
         other steps still are. A second attempt skips the files that are already restored.
         """
         if not undo.steps:
-            raise StoreError(f"The history has no {undo.path}.", next_step="Look at the runs of this home.")
+            raise StoreError(f"The history does not contain {undo.path}.", next_step="Check the runs.")
         warnings: list[str] = []
         problems: list[Conflict] = []
         for step in reversed(undo.steps):
@@ -415,7 +415,7 @@ class CompanionFiles:
             commit,
         )
         was_there = change.expected_sha256 is not None
-        sentence = f"{companion.label} is {'as before' if was_there else 'gone again'}."
+        sentence = f"{'Restored' if was_there else 'Deleted'} {companion.label}."
         return Undo(context, change.path, (step,), sentence, warning=warning)
 
     def take_back(self, step: CompanionRestored, warnings: list[str]) -> None:
@@ -430,7 +430,7 @@ class CompanionFiles:
         place = companion_place(self._parts.home.root, self._kept(companion))
         before = self._parts.snapshots.history.read(step.commit, place.key, place.rel)
         if before is None or sha256_of_bytes(before) != step.before:
-            raise StoreError(f"The history has no {step.path}.", next_step="Check its history.")
+            raise StoreError(f"The history does not contain {step.path}.", next_step="Check its history.")
         _commit, warning = self._write(companion, before, step.after or "", step.mode)
         warnings += [warning] if warning else []
 
@@ -456,7 +456,7 @@ class CompanionFiles:
         for companion in self._parts.home.companions(context):
             if not companion.unopened and path in (str(companion.path), str(self._kept(companion))):
                 return companion
-        raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
+        raise StoreError(f"{path} is not loaded with these memories.", next_step="Select it in the tree.")
 
     def _write(
         self, companion: Companion, data: bytes, expected: str, mode: int | None = None
@@ -515,7 +515,7 @@ class CompanionFiles:
             pass
         except OSError as error:
             raise user_error_from_os(error, title) from error
-        raise Unavailable(title, cause=f"{directory} is not there.", next_step="Bring it back, or make it.")
+        raise Unavailable(title, cause=f"{directory} does not exist.", next_step="Restore or create it.")
 
     @staticmethod
     def _kept(companion: Companion) -> Path:
@@ -601,7 +601,7 @@ def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
         raise StoreError("The note is empty.", next_step="Write at least one sentence.", reason="empty")
     rules = parts.home.store_rules
     if rules is None:
-        raise Unavailable("This agent does not take notes.", next_step="Edit the agent's memories instead.")
+        raise Unavailable("This agent does not accept notes.", next_step="Edit the agent's memories instead.")
     rel = rules.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
     path = str(memory_path(Scope.GLOBAL, rel))
     UserEdits(parts).save(context, path, f"{words}\n", None)

@@ -54,7 +54,7 @@ class RecordEdits:
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
-            raise Unavailable("This home has no records.", next_step="Open a project of loki-mode.")
+            raise Unavailable("This home has no failure records.", next_step="Open a project of loki-mode.")
         self._parts = parts
         self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
         self._files = rooted_files(self._root)
@@ -326,7 +326,7 @@ def parsed(data: bytes, rel: str) -> Any:
         raise StoreError(
             f"{rel} was not changed.",
             cause=f"The file cannot be read: {error}.",
-            next_step="Repair the store with another program.",
+            next_step="Repair the file with another program.",
             reason="not-text",
         ) from None
 

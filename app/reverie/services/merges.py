@@ -82,8 +82,8 @@ class MergeService:
             text = _read(roots.get(file.root_key), file.rel)
             if text is None or sha256_of_bytes(text.encode()) != file.sha256:
                 raise StoreError(
-                    f"{file.path} is no longer the file that was compared:",
-                    cause="it was changed or deleted meanwhile.",
+                    f"{file.path} is not the file that was compared:",
+                    cause="it was changed or deleted after the comparison.",
                     next_step="Compare the memories again.",
                     reason="changed",
                 )
@@ -105,7 +105,7 @@ class MergeService:
         `Unavailable` if no context shows all of them.
         """
         if len(files) < 2:
-            raise StoreError("Select two or more memories.", next_step="Select at least two of the group.")
+            raise StoreError("A merge needs two memories.", next_step="Select at least two of the group.")
         context = Contexts(self._parts).of({file.root_key for file in files})
         if context is None:
             raise Unavailable(

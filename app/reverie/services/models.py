@@ -299,7 +299,7 @@ class Models(ModelServices):
             return ModelChoice(RULES, obstacle)
         if not before_consent and not self._agreed(self._destination(config.model)):
             return ModelChoice(
-                RULES, phrase("Sending memories to {model} has not been approved yet.", model=config.model)
+                RULES, phrase("You have not approved sending memories to {model} yet.", model=config.model)
             )
         return ModelChoice(config.model, phrase("The agent uses this model for this task."))
 
@@ -404,7 +404,7 @@ class Models(ModelServices):
         if not self._agreed(destination):
             raise StoreError(
                 f"Nothing was sent to {destination}.",
-                cause="Sending memories of this home to this destination has not been approved yet.",
+                cause="You have not approved sending memories of this home to this destination.",
                 next_step="Start one run from the window and give your approval there.",
                 reason="consent",
             )

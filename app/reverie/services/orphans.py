@@ -220,8 +220,8 @@ class OrphanService:
         files, more = store_files(store.directory, flat=store.flat)
         if more or sum(file.size for file in files) > MOST_BYTES:
             raise StoreError(
-                "This store is too large to merge in one step.",
-                cause=f"It contains more than {MOST_FILES:,} files, or more than {MOST_BYTES >> 20} MiB.",
+                "These memories are too large to merge in one step.",
+                cause=f"They have more than {MOST_FILES:,} files, or more than {MOST_BYTES >> 20} MiB.",
                 next_step="Move some of the files to another place first.",
             )
         pins = self._pins(store)
@@ -249,7 +249,7 @@ class OrphanService:
                 continue
             if source.entry(row.rel) is None or source.read(row.rel) != row.lost:
                 raise Conflict(
-                    f"{row.rel} in the orphaned store changed meanwhile.",
+                    f"{row.rel} has changed since the preview.",
                     next_step="Check the preview again.",
                 )
             changes.append(change)
@@ -268,14 +268,14 @@ class OrphanService:
         if store.kind == "other-checkout":
             raise StoreError(
                 f"{store.label} was not removed:",
-                cause="The agent still loads it in its own checkout.",
+                cause="The agent still loads these memories in their own checkout.",
                 next_step="Delete its notes one by one, or remove the checkout first.",
                 reason="in-use",
             )
         if store.context is None:
             raise StoreError(
                 f"{store.label} was not removed:",
-                cause="It is at a place that the history does not cover, so it could not be restored.",
+                cause="The history does not cover its location, so it could not be restored.",
                 next_step="If you are sure, delete it with another program.",
                 reason="not-kept",
             )
@@ -311,7 +311,7 @@ class OrphanService:
         root = home.scope_root(context, scope)
         if root.directory == store.directory:
             raise StoreError(
-                "A store cannot be merged into itself.", next_step="Choose another project.", reason="same"
+                "These memories are already there.", next_step="Choose another project.", reason="same"
             )
         files = RootedDirectory(root.directory)
         return _Target(context, scope, files, {each.rel: each.kind for each in files.walk().entries})

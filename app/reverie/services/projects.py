@@ -513,7 +513,7 @@ def answer_projects(
     for each in (first, second):
         if not each.roots and not each.remotes:
             raise StoreError(
-                f"{each.name} has no repository by which Reverie could recognize it.",
+                f"{each.name} has no repository, so Reverie cannot recognize it.",
                 next_step="Give both projects the same name: reverie projects --name PATH NAME",
                 reason="no-repository",
             )
@@ -523,7 +523,7 @@ def answer_projects(
         pairs = {(first.keys.get(real_path(one), ""), first.keys.get(real_path(other), ""))}
         if answer == "same" or any(mine == theirs or not mine or not theirs for mine, theirs in pairs):
             raise StoreError(
-                f"{one} and {other} are one project already.",
+                f"{one} and {other} are already the same project.",
                 cause="They have the same repository.",
                 next_step="Name the checkouts of two different repositories.",
                 reason="same-project",

@@ -230,7 +230,7 @@ class TimelineService:
                 return TimelineTarget(
                     context, companion.scope, path, HistoryPlace(place.key, place.rel), beside=True
                 )
-        raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
+        raise StoreError(f"{path} is not loaded with these memories.", next_step="Select it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
         """Return the `State` that stands for the present content of a place on disk; reads nothing."""
@@ -409,7 +409,7 @@ class TimelineService:
     def _bytes(self, file: RestoredFile) -> bytes:
         content = self._history.blob(file.blob or "")
         if content is None:
-            raise StoreError(f"The history has no {file.path}.", next_step="Choose another point.")
+            raise StoreError(f"The history does not contain {file.path}.", next_step="Choose another point.")
         return content
 
     def _destination(self, target: TimelineTarget, state: State) -> HistoryPlace:

@@ -112,7 +112,7 @@ class TrashService:
         place = entry.deletion.place
         data = self._parts.snapshots.history.read(entry.deletion.kept_in, place.key, place.rel)
         if data is None:
-            raise StoreError(f"The history has no {entry.path}.", next_step="Check its history.")
+            raise StoreError(f"The history does not contain {entry.path}.", next_step="Check its history.")
         return data
 
     def names(self, entries: Sequence[TrashEntry]) -> dict[str, str]:
@@ -141,7 +141,7 @@ class TrashService:
             if context is None:
                 raise Unavailable(
                     f"{entry.path} cannot be restored:",
-                    cause=f"no project of this home uses the store “{entry.owner}” any more.",
+                    cause=f"no project of this home uses the memories of “{entry.owner}” any more.",
                     next_step="Open the preview, and copy the text into another memory.",
                 )
             groups.setdefault(context, []).append(entry)

@@ -218,7 +218,7 @@ def test_what_is_made_anew_is_told_from_what_is_for_editing(maker: CodexHomeMake
     assert "made" not in home.file_rule(glob, "MEMORY.md").sentence
     assert home.file_rule(glob, "raw_memories.md").sentence
     for rel in ("MEMORY.md", "skills/a/SKILL.md", "consolidated.md"):
-        assert "makes this anew" in home.file_rule(project, rel).sentence, (
+        assert "Each consolidation rewrites this file" in home.file_rule(project, rel).sentence, (
             "it may be edited, and that is told"
         )
 
@@ -368,7 +368,7 @@ def test_a_reset_memory_is_said_and_an_empty_directory_of_somebody_else_is_not(
     (maker.root / "memories").mkdir()
     assert said() == []
     maker.file("memories.lock", "")
-    assert "It was reset" in said()[0]
+    assert "Codex deleted all its memories" in said()[0]
     maker.file("memories/extensions/ad_hoc/instructions.md")
     assert said() == []
     maker.file("config.toml", '[memories]\nversion = "v2"\n')

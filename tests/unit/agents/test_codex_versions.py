@@ -248,7 +248,7 @@ def test_a_summary_is_refused_exactly_where_codex_refuses_it(version: Version) -
 
 
 def test_the_handbook_is_needed_in_version_one_only() -> None:
-    with pytest.raises(StoreError, match=r"would not accept this MEMORY\.md"):
+    with pytest.raises(StoreError, match=r"would reject this change to MEMORY\.md"):
         refuse_content("v1", "MEMORY.md", b"x\n", None)
     refuse_content("v2", "MEMORY.md", b"x\n", None)
 
@@ -258,7 +258,7 @@ def test_front_matter_may_stay_where_codex_wrote_it_and_is_never_added() -> None
     refuse_content("v2", "skills/x/SKILL.md", None, block)
     refuse_content("v2", "mine.md", block, block + b"more\n")
     refuse_content("v2", "mine.md", None, b"---\n"[:3] + b" a rule is no front matter\n")
-    with pytest.raises(StoreError, match="would not accept"):
+    with pytest.raises(StoreError, match="would reject"):
         refuse_content("v2", "mine.md", b"text\n", block + b"text\n")
 
 

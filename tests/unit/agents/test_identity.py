@@ -246,7 +246,7 @@ def test_another_home_in_its_place_is_told_and_the_first_one_come_back_is_it_aga
 ) -> None:
     home = opened(registry, root)
     root.rename(tmp_path / "away")
-    with pytest.raises(Unavailable, match="does not exist at the moment"):
+    with pytest.raises(Unavailable, match="is not available"):
         home.require()
     make(root)
     with pytest.raises(Unavailable, match="now contains a different home") as caught:
@@ -278,5 +278,5 @@ def test_a_home_that_was_adopted_meanwhile_is_told_to_have_another_id(
     home = opened(registry, moved)
     home.require()
     open_registry(tmp_path).adopt(moved, old.id)
-    with pytest.raises(Unavailable, match="taken over the history of another home"):
+    with pytest.raises(Unavailable, match="now uses the history of another home"):
         home.require()

@@ -578,7 +578,7 @@ def test_only_the_agent_consolidates_its_records(tmp_path: Path) -> None:
     path = maker.patterns(maker.anti_pattern(1), maker.anti_pattern(2))
     before = path.read_bytes()
     parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), system_clock)
-    with pytest.raises(Unavailable, match="alone changes its records"):
+    with pytest.raises(Unavailable, match="may change its own records"):
         parts.dreams.run(DreamRequest(parts.home.context()), RulesEngine())
     assert (path.read_bytes(), parts.runs.all()) == (before, ())
 

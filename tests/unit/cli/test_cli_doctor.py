@@ -105,7 +105,7 @@ def test_a_model_nobody_agreed_to_is_no_model_for_the_background(
     checks = found(home, capsys)
     for check in ("model", "dream-model"):
         assert checks[check]["state"] == "fail"
-        assert "has not been approved yet" in checks[check]["evidence"]
+        assert "You have not approved sending memories of this home" in checks[check]["evidence"]
         assert "KEY" not in checks[check]["evidence"]
 
 

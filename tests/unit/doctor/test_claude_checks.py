@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_looked_into_is_named_and_its_lines_are_not_call
         closed.chmod(0o700)
     found = checks[0]
     assert found.state == "warn"
-    assert "Not looked into: sub (Permission denied)." in found.evidence
+    assert "Not checked: sub (Permission denied)." in found.evidence
     assert "not exist" not in found.evidence
     assert any("These folders cannot be read" in line.text for line in lines)
 

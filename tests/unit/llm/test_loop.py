@@ -168,7 +168,7 @@ def test_calls_are_run_in_order_and_each_answered_once() -> None:
         (call('{"path": "\\ud800"}'), "surrogate"),
         (call(name="burn"), "no tool 'burn'"),
         (call(name=""), "no tool ''"),
-        (call('{"path": "a", "text": "{{REVERIE_SECRET_9}}"}'), "stands for nothing"),
+        (call('{"path": "a", "text": "{{REVERIE_SECRET_9}}"}'), "is unknown"),
         (call('{"path": "{{REVERIE_SECRET_9}}"}'), "path holds a placeholder"),
         (call('{"path": "a", "{{REVERIE_SECRET_9}}": 1}'), "holds a placeholder"),
     ],

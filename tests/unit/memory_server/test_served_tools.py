@@ -193,7 +193,7 @@ def test_secrets_are_placeholders_for_a_program_and_stay_in_the_file(served: Ser
     served("str_replace", path=TESTING, old_str=line, new_str=f"{line} Until May.")
     assert served.file(TESTING).read_text() == f"The token is {SECRET} for now. Until May.\n"
     assert SECRET not in served("search", query="token")
-    with pytest.raises(StoreError, match="stands for nothing"):
+    with pytest.raises(StoreError, match=r"The placeholder in .* is unknown"):
         served("create", path="/memories/global/new.md", file_text="{{REVERIE_SECRET_99}}")
 
 
@@ -239,7 +239,7 @@ def test_a_result_is_bounded(served: Served) -> None:
 def test_an_unknown_tool_and_a_missing_argument_are_named(served: Served) -> None:
     with pytest.raises(StoreError, match="There is no tool 'save'"):
         served("save", path=TESTING)
-    with pytest.raises(StoreError, match="lacks file_text"):
+    with pytest.raises(StoreError, match="The command needs file_text"):
         served("create", path="/memories/global/new.md")
 
 

@@ -204,7 +204,7 @@ def test_without_the_extra_a_sentence_says_how_to_install_it(home: Path) -> None
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "mcp_types of the extra `mcp` is not installed" in done.stderr
+    assert "the optional package mcp_types is not installed" in done.stderr
     assert "reverie[mcp]" in done.stderr
 
 

@@ -187,7 +187,7 @@ def test_a_part_of_an_undone_run_or_of_an_undo_is_refused(parts: HomeContainer, 
         parts.reverter.revert(run_id, {PATH: frozenset({0})})
     with pytest.raises(StoreError, match="only be undone as a whole"):
         parts.reverter.revert(whole.run_id, {PATH: None})
-    with pytest.raises(StoreError, match="all of that run is undone now"):
+    with pytest.raises(StoreError, match="which is now undone as a whole"):
         parts.reverter.revert(taken.run_id)
     assert contents(parts.home.root) == before
 

@@ -112,7 +112,7 @@ def test_an_overlapping_edit_is_a_conflict_that_keeps_both_versions(parts: HomeC
     (parts.home.root / STYLE).write_text("rewritten from scratch\n")
     result = parts.reverter.revert(run.run_id)
     assert result.conflicts == ("/memories/global/commit-style.md",)
-    assert "1 file changed since on the same lines and was left as it is: /memories/g" in result.summary
+    assert "1 file changed later on the same lines and was left as it is: /memories/g" in result.summary
     assert (parts.home.root / STYLE).read_text() == "rewritten from scratch\n"
     assert (parts.home.root / MESSAGES).exists()
     journal = parts.transaction_for(run.run_id, "test").load()
@@ -178,7 +178,7 @@ def test_what_may_not_be_written_is_not_said_to_have_changed_since(parts: HomeCo
     plan = RevertPlan(Journal(()), None, {}, {}, refused={"/memories/global/b.md": "b.md is read-only."})
     summary = summary_of(run, (), ("/memories/global/a.md", "/memories/global/b.md"), plan)
     assert "1 file left as it is: b.md is read-only." in summary
-    assert "1 file changed since on the same lines and was left as it is: /memories/global/a.md." in summary
+    assert "1 file changed later on the same lines and was left as it is: /memories/global/a.md." in summary
 
 
 def test_a_revert_that_could_put_nothing_back_is_no_revert_and_may_be_tried_again(
@@ -195,7 +195,7 @@ def test_a_revert_that_could_put_nothing_back_is_no_revert_and_may_be_tried_agai
     result = parts.reverter.revert(run.run_id)
     assert len(result.conflicts) == len(journal.intents) > 1
     count = len(journal.intents)
-    assert f"{count} files changed since on the same lines and were left as they are: " in result.summary
+    assert f"{count} files changed later on the same lines and were left as they are: " in result.summary
     assert memories(parts.home.root) == before
     assert parts.usage.load() == usage
     record = parts.runs.load(result.run_id)

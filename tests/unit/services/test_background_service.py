@@ -116,5 +116,5 @@ def test_a_trigger_without_consent_says_so_in_activity(parts: HomeContainer, mod
     write_settings(parts, f'[dream]\nengine = "{REMOTE}"\n{table}')
     result = BackgroundJobs(parts, models).triggers(threading.Event()).on_archived(ACME)
     assert result.gate == "error"
-    assert "has not been approved yet" in parts.activity.read()[0].text
+    assert "You have not approved sending memories of this home" in parts.activity.read()[0].text
     assert parts.runs.all() == ()

@@ -210,7 +210,7 @@ def test_where_the_repository_cannot_be_read_a_consolidation_goes_on(
 
 def test_what_nothing_replaces_is_not_fixed(desk: Desk) -> None:
     desk.project.commit({"src/a.py": None})
-    with pytest.raises(StoreError, match="No statement here can be replaced"):
+    with pytest.raises(StoreError, match="Reverie cannot correct any of these statements"):
         desk.bench.claims.fix(desk.context, desk.bench.claims.check(desk.context).stale)
 
 

@@ -240,7 +240,7 @@ def test_a_finding_about_a_project_s_own_notes_can_only_be_dismissed(desk: Desk)
     where = ("--project", str(desk.project))
     (one,) = [each for each in desk.run("findings", *where) if "releases" in each["paths"][0]]
     assert one["suggestion"] is None
-    assert "is a file of the project" in json.dumps(
+    assert "belongs to the project, not to the home of an agent" in json.dumps(
         desk.run("decide", one["id"], "--take", "left", *where, code=1)
     )
     desk.run("decide", one["id"], "--take", "never", *where)

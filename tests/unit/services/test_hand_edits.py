@@ -129,7 +129,7 @@ def test_an_empty_folder_has_nothing_to_bring_back(
 ) -> None:
     (parts.home.root / "memory/global/empty").mkdir()
     undo = edits.delete(context, "/memories/global/empty")
-    with pytest.raises(StoreError, match="The history has no"):
+    with pytest.raises(StoreError, match="The history does not contain"):
         edits.undo(undo)
 
 

@@ -154,7 +154,7 @@ def test_two_checkouts_of_one_repository_cannot_be_separated(machine: Machine) -
         machine.mux_notes(machine.repository(name), "a")
     rows = machine.survey()
     one, other = (str(machine.mux.work / name) for name in ("one", "two"))
-    with pytest.raises(StoreError, match="one project already"):
+    with pytest.raises(StoreError, match="already the same project"):
         answer_projects(machine.registry, rows, one, other, "apart")
     with pytest.raises(StoreError, match="There is no project"):
         answer_projects(machine.registry, rows, rows[0].slug, "nothing", "same")

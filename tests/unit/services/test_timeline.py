@@ -381,7 +381,7 @@ def test_a_companion_has_a_timeline_and_lines_and_comes_back_as_it_was(
     assert companion.path.read_text() == before.content
     with pytest.raises(Conflict):
         bench.restore(plan)
-    assert bench.undo(undo) == f"{companion.label} is as before."
+    assert bench.undo(undo) == f"Restored {companion.label}."
     assert companion.path.read_text() == before.content + "\nmine\n"
     companion.path.unlink()
     parts.snapshots.observe(source="the watcher", dirty=[companion.path])

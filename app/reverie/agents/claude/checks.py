@@ -120,7 +120,7 @@ def _index(facts: _MemoryFacts) -> AgentCheck:
         return AgentCheck(check, none, "warn", evidence)
     if facts.problem:
         return AgentCheck(check, none, "fail", plain(facts.problem))
-    closed = phrase("Not looked into: {folders}.", folders=", ".join(facts.closed)) if facts.closed else None
+    closed = phrase("Not checked: {folders}.", folders=", ".join(facts.closed)) if facts.closed else None
     if facts.cut is None and closed:
         return AgentCheck(check, none, "warn", closed)
     if facts.cut is None and not facts.memories:

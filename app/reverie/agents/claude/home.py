@@ -115,7 +115,7 @@ note.
 
 _TEAM_SENTENCE = "A server synchronizes the team's memories to every machine, so a change here could be lost."
 _LOCK_SENTENCE = (
-    "It says when these memories were consolidated last, by Reverie or by Claude Code, and by which process."
+    "It records when Reverie or Claude Code last consolidated these memories, and in which process."
 )
 _SETTINGS = ("settings.json",)
 _MOST_IN_USE = 64
@@ -166,8 +166,8 @@ class ClaudeHome(Home):
             owners = owned[one.name] or [roots.get(one.name, str(one.path))]
             if len(paths) > 1:
                 problems.append(
-                    f"projects/{one.name} is the directory of several: {', '.join(paths)}. Their names differ"
-                    " only in characters that it does not keep, so they share one memory."
+                    f"projects/{one.name} belongs to several projects: {', '.join(paths)}. Their names differ"
+                    " only in characters that the directory name does not keep, so they share one memory."
                 )
             for owner in owners:
                 projects.setdefault(owner, [])
@@ -177,7 +177,7 @@ class ClaudeHome(Home):
                 projects.setdefault(owner, []).append(self._workspace(each, owner, paths, cwd))
             # Each session makes an empty memory, so that being there means nothing.
             if one.memory and not self._is_own(one.name, owners[0]) and any(entries_in(one.path / "memory")):
-                reason = f"Claude Code of today loads the memory of {owners[0]} from another directory."
+                reason = f"Claude Code now loads the memory of {owners[0]} from another directory."
                 orphans.append(Orphan("older-name", one.path / "memory", one.name, reason))
         self._require_available()
         found = [Project(path, self._name(path), tuple(inner)) for path, inner in projects.items()]

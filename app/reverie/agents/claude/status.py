@@ -42,7 +42,7 @@ def status_lines(
     state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
     found = [_of(state, now_ms)]
     if settings.off:
-        text = f"Turned off ({settings.off}). The files are not deleted, but not loaded."
+        text = f"Turned off ({settings.off}). The files still exist but are not loaded."
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
     if settings.refused:
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", settings.refused, "warn"))

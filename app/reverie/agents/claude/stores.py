@@ -159,7 +159,7 @@ class ClaudeStores:
             if root.key == key:
                 return root
         raise Unavailable(
-            f"{name[:80]!r} is no memory of Claude Code.", cause="The agent gives no such names."
+            f"{name[:80]!r} is not a memory of Claude Code.", cause="Claude Code never uses names like this."
         )
 
     def checkout(self, path: str) -> str | None:
@@ -200,6 +200,6 @@ def refuse_hostile_id(session_id: str) -> None:
     if not SESSION.fullmatch(session_id):
         raise Unavailable(
             f"There is no session {session_id[:80]!r}.",
-            cause="The ID of a session is a UUID.",
+            cause="A session ID must be a UUID.",
             next_step="Use an ID that `reverie homes` shows.",
         )

@@ -101,9 +101,9 @@ _TRACES_LOOKED_AT = 50
 _ROLLOUTS_LOOKED_AT = 500
 _HEAD_CHANGES_BYTES = 1 << 16
 _INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
-_FROM_ROLLOUTS = "Codex regenerates this file from the rollouts, so a change would be lost."
-_RESET = "It was reset: all memories are deleted. Codex starts over; the old ones are in the history."
-_ANEW = "Each consolidation makes this anew: what is changed here stays in the history only."
+_FROM_ROLLOUTS = "Codex regenerates this file from its transcripts, so a change would be lost."
+_RESET = "Codex deleted all its memories and starts over. The history still contains the old ones."
+_ANEW = "Each consolidation rewrites this file. What you change here then remains only in the history."
 _OF_FEBRUARY = (
     "Current versions of Codex do not read memories per working directory, so Reverie only shows them."
 )
@@ -458,7 +458,7 @@ class CodexHome(Home):
     def _bucket_root(self, bucket: str) -> ScopeRoot:
         if not BUCKET.fullmatch(bucket):
             raise Unavailable(
-                f"{bucket} is not a memory of Codex.", cause="Codex does not create files with such names."
+                f"{bucket} is not a memory of Codex.", cause="Codex never uses names like this."
             )
         key, why = f"project/{bucket}", ""
         if self._is_of_today():

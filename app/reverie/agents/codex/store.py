@@ -51,7 +51,7 @@ _SLUG_CHARS = 60
 _SOURCE_CHARS = 8
 _BOM = b"\xef\xbb\xbf"
 _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
-_FROM_ROLLOUTS = "Codex regenerates this file from the rollouts, so a change would be lost."
+_FROM_ROLLOUTS = "Codex regenerates this file from its transcripts, so a change would be lost."
 _FROM_DATABASE = "Codex writes this file from its database before each consolidation; a change would be lost."
 _TRANSIENT = "Codex uses this file internally during a consolidation."
 _BASELINE = "Codex keeps here what its memories were at the last consolidation, to see what people changed."
@@ -243,7 +243,7 @@ def _refuse_summary(version: Version, text: str, size: int) -> None:
 
 def _refused(rel: str, cause: str, next_step: str) -> StoreError:
     return StoreError(
-        f"Codex would not accept this {rel}.", cause=cause, next_step=next_step, reason="agent-refuses"
+        f"Codex would reject this change to {rel}.", cause=cause, next_step=next_step, reason="agent-refuses"
     )
 
 

@@ -242,7 +242,7 @@ def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.
                 continue
             count += 1
             if count > _MOST_ROLLOUTS:
-                problems.append(f"Only the first {_MOST_ROLLOUTS:,} rollouts are listed.")
+                problems.append(f"Only the first {_MOST_ROLLOUTS:,} transcripts are listed.")
                 return
             with contextlib.suppress(OSError):
                 yield Path(entry.path), archived, entry.stat(follow_symlinks=False)

@@ -124,12 +124,12 @@ def history_of(path: Path, find: Finder) -> RolloutHistory:
         problem = ""
         known = find(base.rollout) if base.rollout else None
         if not base.rollout:
-            problem = "This thread refers to an earlier rollout in a way that Reverie cannot read."
+            problem = "This thread refers to an earlier transcript in a way that Reverie cannot read."
         elif base.rollout in seen or str(known) in seen:
-            problem = f"The history of this thread refers back to itself at rollout {base.rollout}."
+            problem = f"The history of this thread refers back to itself at transcript {base.rollout}."
         elif known is None:
             problem = (
-                f"The earlier part of this thread is missing: no rollout {base.rollout} is in this home."
+                f"The earlier part of this thread is missing: this home has no transcript {base.rollout}."
             )
         elif len(found) >= MOST_SEGMENTS:
             problem = f"Only the newest {MOST_SEGMENTS:,} parts of this thread are read."

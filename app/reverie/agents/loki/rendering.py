@@ -290,7 +290,7 @@ def _skill(record: dict[str, Any]) -> Iterator[str]:
 
 
 def _timeline(document: dict[str, Any]) -> Iterator[str]:
-    yield from ("# Timeline", "", "What happened last comes first.", "")
+    yield from ("# Timeline", "", "Newest first.", "")
     for action in objects_of(document.get("recent_actions")):
         told = text_of(action.get("action")) or text_of(action.get("description"))
         outcome = text_of(action.get("outcome")) or text_of(action.get("type"))

@@ -101,7 +101,7 @@ class MuxStores:
                     "workspace",
                     self.workspace_root(name).directory,
                     name,
-                    "No workspace in config.json has this id.",
+                    "No workspace in config.json has this ID.",
                 )
 
     def older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:

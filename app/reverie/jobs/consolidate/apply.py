@@ -188,7 +188,7 @@ def _of_group(
             current = source.current(intent)
             after = _merged(intent, source.images.get(intent.before), current, wanted)
             if after is not None and len(after) > max(file_bytes, len(current or b"")):
-                raise UserError(f"{path} would be larger than the agent reads ({file_bytes} bytes).")
+                raise UserError(f"{path} would exceed the agent's limit of {file_bytes} bytes per file.")
             if after != current:
                 mode = intent.mode if current is None else None
                 changes[path] = FileChange(source.root_of(intent), intent.rel, current, after, mode)
@@ -510,7 +510,7 @@ class ApplyJob(Job[LoadedReview]):
 
     def begun(self, record: RunRecord) -> None:
         """Report in Activity that the apply has started."""
-        self.say("started", f"What was chosen of run {self._reviewed.id} is being applied.", record)
+        self.say("started", f"The selected changes of run {self._reviewed.id} are being applied.", record)
 
     async def think(self, run: RunContext) -> LoadedReview | Plan:
         """Return the run as a review in its present state; no engine is involved."""

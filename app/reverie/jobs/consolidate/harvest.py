@@ -610,7 +610,7 @@ class HarvestJob(Job[Checked]):
     def begun(self, record: RunRecord) -> None:
         """Save the `pending` harvest record, so that no other process starts this harvest."""
         self._save(self._pending, after=self.source_read.previous)
-        self.say("started", f"Harvest of compaction {self.source_read.boundary.epoch} started.", record)
+        self.say("started", f"Reading the text before compaction {self.source_read.boundary.epoch}.", record)
 
     async def think(self, run: RunContext) -> Checked | Plan:
         """Read the compacted conversation part by part; return the checked candidates for memories."""
@@ -706,7 +706,7 @@ class HarvestJob(Job[Checked]):
         rel = inbox_rel(boundary)
         problem = rel_problem(rel)
         if problem:
-            raise StoreError(f"The inbox cannot be named {rel}.", cause=problem)
+            raise StoreError(f"The file for the collected facts cannot be named {rel}.", cause=problem)
         files = RootedDirectory(root.directory)
         entry = files.entry(rel)
         before = None if entry is None else files.read(rel)
@@ -720,20 +720,20 @@ class HarvestJob(Job[Checked]):
         """
         if not self._log.save(self.source_read.workspace_id, record, after=after):
             raise LeaseLost(
-                "Another process harvested this compaction first.",
+                "Another process has already collected the facts from this conversation.",
                 next_step="You do not need to do anything.",
             )
 
 
 _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
-    "harvested": ("The newest compaction was already harvested.", "You do not need to do anything."),
+    "harvested": ("These facts have already been collected.", "You do not need to do anything."),
     "in-flight": (
-        "The compaction is already being harvested.",
+        "Another process is already collecting facts from this conversation.",
         "Wait until it is done. After 5 minutes, Reverie treats it as abandoned.",
     ),
     "attempts-used-up": (
-        "Three harvests of this compaction failed, so Reverie does not try again.",
-        "Open the list of runs for the reasons. Reverie harvests the next compaction as usual.",
+        "Three attempts to collect facts from this conversation failed, so Reverie has stopped trying.",
+        "The list of runs shows the reasons. Reverie tries again after the next compaction.",
     ),
 }
 
@@ -770,15 +770,15 @@ class HarvestService:
         writer = self._parts.home.writer
         if workspace_id is None:
             raise Unavailable(
-                "There is no transcript to harvest.",
-                cause="Reverie harvests the conversation of one workspace.",
+                "There is no conversation to collect facts from.",
+                cause="Reverie collects facts from the conversation of one workspace.",
                 next_step="Select a workspace.",
                 reason="no-transcript",
             )
         if writer is None:
             raise Unavailable(
-                "Reverie does not harvest transcripts of this agent.",
-                cause="Reverie harvests only compactions of mux.",
+                "Reverie cannot collect facts from conversations of this agent.",
+                cause="Reverie does this only for mux.",
                 next_step="For a session of Claude Code, `reverie notes` summarizes the conversation.",
                 reason="no-transcript",
             )
@@ -826,11 +826,11 @@ def _chosen(boundaries: Iterable[Boundary], key: str | None) -> Boundary:
     found = [item for item in boundaries if key is None or item.summary_message_id == key]
     if not found:
         raise StoreError(
-            "The transcript has no compaction that Reverie could harvest."
+            "There is nothing to collect from this conversation yet."
             if key is None
             else f"There is no compaction {key}.",
-            cause="The transcript of this workspace contains no compaction." if key is None else "",
-            next_step="The next compaction is harvested automatically.",
+            cause="The agent has not compacted this conversation yet." if key is None else "",
+            next_step="Try again after the next compaction of the conversation.",
             reason="no-compaction",
         )
     return found[-1]

@@ -632,7 +632,7 @@ class DreamService:
         if not self._parts.home.consolidates:
             raise Unavailable(
                 "Nothing was consolidated.",
-                cause=f"{self._parts.home.label} alone changes its records.",
+                cause=f"Only {self._parts.home.label} may change its own records.",
                 next_step="Delete a record in the tree if it is wrong.",
             )
         request = replace(request, context=request.context.for_dreams())

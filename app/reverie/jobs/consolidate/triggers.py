@@ -58,7 +58,7 @@ SKIP_WORDS: Mapping[str, str] = {
     "active": "used within the last 24 hours",
     "archived": "archived",
     "unlisted": "not listed in the home",
-    "cap": f"already {SWEEP_CAP} workspaces in this sweep",
+    "cap": f"the limit of {SWEEP_CAP} workspaces in one sweep is reached",
     "nothing-new": "nothing was written since the last consolidation",
     "project-debounced": f"project memory was consolidated less than {DEBOUNCE_MS // HOUR_MS} hours ago",
     "debounced": f"consolidated less than {DEBOUNCE_MS // HOUR_MS} hours ago",

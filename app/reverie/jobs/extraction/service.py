@@ -82,7 +82,7 @@ class ExtractDependencies(Struct, frozen=True):
         if extraction is None:
             raise Unavailable(
                 "There is nothing to extract in this home.",
-                cause="Only Codex has rollouts that can become memories this way.",
+                cause="Only Codex sessions can be turned into memories with this command.",
                 next_step="Select a Codex home.",
                 reason="not-codex",
             )
@@ -298,13 +298,13 @@ class RolloutRun(ExtractJob[Extracted]):
         """
         thread = self._thread
         if thread.path is None:
-            raise StoreError("The rollout no longer exists.", reason="no-rollout")
+            raise StoreError("The session's transcript (rollout) no longer exists.", reason="no-rollout")
         source = RolloutSource(thread.id, thread.path, thread.title, self._cwd, thread.git_branch)
         self._tell("reading", "")
         try:
             found = await self._engine.extract(source, run.limits, lambda text: self._tell("thinking", text))
         except FileNotFoundError as error:
-            raise StoreError("The rollout was deleted while Reverie read it.", reason="no-rollout") from error
+            raise StoreError("The transcript was deleted during the run.", reason="no-rollout") from error
         self._around.reporter.read(thread.id, found.reading, truncated=found.truncated)
         if found.nothing:
             return Plan(_nothing_in(found), outcome="unchanged")
@@ -535,8 +535,8 @@ def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
 def _nothing_in(found: Extracted) -> str:
     """Return a sentence that says why a conversation contained nothing to remember."""
     if found.reading.broken or found.reading.half_written:
-        return "No part of the rollout could be read. Reverie reads it again when it changes."
-    return "The rollout contains nothing to remember. Reverie reads it again when the thread continues."
+        return "No part of the transcript could be read. Reverie reads it again when it changes."
+    return "The transcript contains nothing to remember. Reverie reads it again when the session continues."
 
 
 _EMPTY = RolloutHead()
@@ -901,7 +901,7 @@ def _result(
     done = sum(end.outcome == "completed" for end in rollouts)
     empty = sum(end.outcome == "unchanged" for end in rollouts)
     consolidated = sum(end.succeeded for end in directories)
-    summary = f"{some(done, 'rollout')} extracted, {some(consolidated, 'directory')} consolidated"
+    summary = f"{some(done, 'session')} extracted, {some(consolidated, 'directory')} consolidated"
     summary += f", {empty} with nothing to remember" if empty else ""
     summary += f", {len(bad)} failed: {bad[0].summary}" if bad else "."
     outcome: Outcome = "completed" if any(part.succeeded for part in parts) else "unchanged"

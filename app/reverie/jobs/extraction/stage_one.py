@@ -135,7 +135,7 @@ def normalised(proposed: StageOneOutput) -> StageOneOutput:
     if not trace or not summary:
         raise StoreError(
             "Nothing was extracted.",
-            cause="The trace, or its summary, is empty.",
+            cause="The summary of the session, or its short form, is empty.",
             next_step="The next extraction tries again.",
             reason="empty",
         )

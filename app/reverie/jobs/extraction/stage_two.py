@@ -197,7 +197,7 @@ class Staging:
         for change in found:
             problem = self.problem(change.rel, change.before, change.after)
             if problem:
-                raise StoreError(f"{change.rel} was changed against the rules.", cause=problem)
+                raise StoreError(f"The run changed {change.rel} in a way that is not allowed.", cause=problem)
         planned = [replace(each, mode=None) for each in found]  # the agent's own mode for new files
         return tuple(sorted(planned, key=lambda each: each.after is None))
 
@@ -220,7 +220,7 @@ class Staging:
         if not is_phase_one(rel):
             return f"Only {HANDBOOK} and files in {SKILLS}/ may be written."
         if before is None or after is None:
-            return "What phase one made may not be created, deleted or renamed."
+            return "Files from phase one may not be created, deleted or renamed."
         return references_problem(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), self)
 
     def before(self, rel: str) -> bytes | None:

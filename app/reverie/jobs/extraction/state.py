@@ -487,7 +487,7 @@ class ExtractState:
 def _in_words(error: sqlite3.Error, database: Path) -> UserError:
     if is_busy(error):
         return Busy(
-            "The list of extracted threads is in use.",
+            "The list of extracted sessions is in use.",
             cause=f"Another process kept {database.name} locked for {_BUSY_TIMEOUT_S:g} seconds.",
             next_step="Try again.",
         )
@@ -497,7 +497,7 @@ def _in_words(error: sqlite3.Error, database: Path) -> UserError:
         "Check the disk. If the error persists, delete that file: it contains no memories.",
         database,
     )
-    return Unavailable("The list of extracted threads cannot be used.", cause=cause, next_step=next_step)
+    return Unavailable("The list of extracted sessions cannot be used.", cause=cause, next_step=next_step)
 
 
 INTERACTIVE = frozenset({"cli", "vscode", "atlas", "chatgpt"})
@@ -509,17 +509,17 @@ SkipReason = Literal[
 ]  # fmt: skip
 
 SKIP_WORDS: Mapping[SkipReason, str] = {
-    "active": "its rollout is still growing",
-    "up-to-date": "its memory is as new as the thread",
-    "over-the-limit": "enough threads were selected; it is extracted next time",
-    "no-rollout": "its rollout no longer exists",
+    "active": "its transcript is still growing",
+    "up-to-date": "its memory is up to date",
+    "over-the-limit": "the limit is reached, so it is extracted next time",
+    "no-rollout": "its transcript no longer exists",
     "memory-off": "its memory is turned off",
     "sub-agent": "it was run by a sub-agent",
     "not-interactive": "it was not run by a person",
     "archived": "it is archived",
-    "no-directory": "its rollout names no working directory",
-    "lease-held": "another process extracts it",
-    "changed": "it was extracted meanwhile",
+    "no-directory": "its transcript names no working directory",
+    "lease-held": "another process is extracting it",
+    "changed": "it has just been extracted",
     "by-agent": "Codex will extract it itself",
 }
 
@@ -758,7 +758,7 @@ class ExtractionReporter:
             counts = columns(reading, "broken unknown lines")
             self._say("parse-errors", text, details={"threadId": thread_id, **counts})
         if truncated:
-            text = f"{thread_id}: the rollout was too long for the model, so its middle was left out."
+            text = f"{thread_id}: the transcript was too long for the model, so its middle was left out."
             self._say("truncated", text, details={"threadId": thread_id})
 
     def ended(self, end: PartEnd) -> None:

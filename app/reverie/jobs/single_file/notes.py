@@ -87,8 +87,8 @@ class NotesDraft(FileDraft):
         if named != self._path:
             raise StoreError(
                 f"{named[:_SHOWN_CHARS]!r} was not edited.",
-                cause="Only the session notes may be.",
-                next_step=f"Give file_path exactly as {self._path!r}.",
+                cause="Only the session notes may be edited.",
+                next_step=f"Set file_path to exactly {self._path!r}.",
                 reason="other-file",
             )
         count = ALL if arguments.get("replace_all") is True else 1
@@ -100,7 +100,7 @@ class NotesDraft(FileDraft):
         if data is not None and not text.strip():
             raise StoreError(
                 "The session notes are empty.",
-                cause="Reverie never fills an existing file from the template.",
+                cause="Reverie never writes the template into an existing file.",
                 next_step="Delete the file, then update the notes again.",
                 reason="empty-notes",
             )
@@ -323,7 +323,7 @@ class NotesJob(SingleFileJob[NotesDraft, NotesTask]):
             mode = FILE_MODE
         summary = "The session notes were updated."
         if over_limits(draft.text):
-            summary += " They are longer than the agent reads."
+            summary += " They are too long: the agent does not read all of them."
         return Plan(summary, (FileChange(place.root, place.rel, draft.before, draft.after, mode),))
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:

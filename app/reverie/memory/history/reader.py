@@ -731,7 +731,7 @@ def in_words() -> Iterator[None]:
     except MissingVersionError as error:
         raise StoreError(
             "This version is not in the history.",
-            cause="It belongs to another history, perhaps to one that was renamed because of damage.",
+            cause="It belongs to another history, perhaps to one that was damaged and then renamed.",
             next_step="Choose another version.",
             reason="missing",
         ) from error

@@ -304,7 +304,7 @@ def test_a_file_larger_than_the_agent_reads_is_not_written(parts: HomeContainer)
     big = ALL.with_file_text(str(EIGHT[0]["path"]), "x" * (parts.home.caps.file_bytes + 1))
     result = apply(parts, shown.run_id, big)
     assert [op["applied"] for op in result.ops] == [False, True]
-    assert "larger" in result.ops[0]["note"]
+    assert "would exceed the agent's limit of" in result.ops[0]["note"]
 
 
 def test_an_old_memory_edited_after_the_undo_keeps_only_that_edit(parts: HomeContainer) -> None:
