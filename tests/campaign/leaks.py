@@ -53,12 +53,15 @@ class Forms(Struct, frozen=True):
     name: str
     seed: int
     is_fresh: bool
+    each: int = 1
+    """Of the texts and names only each such one is written; 1 for all."""
 
     def texts(self, slot: int) -> list[Written]:
         """Sixty texts."""
         if self.is_fresh:
-            return drawn(FRESH_TEXTS, self.seed * 100 + slot, 60)
-        return [write(HELD, form, self.seed + slot) for form in HELD]
+            return drawn(FRESH_TEXTS, self.seed * 100 + slot, 60 // self.each)
+        forms = list(HELD)[slot // 10 % self.each :: self.each][: len(HELD) // self.each]
+        return [write(HELD, form, self.seed + slot) for form in forms]
 
     def names(self) -> list[Written]:
         """Names of files."""
@@ -71,12 +74,14 @@ _FRESH_SEED = 7_301
 """The first of the seeds; the rules were tuned with seeds under 100."""
 
 
-def run(directory: Path, rounds: int = 2) -> tuple[list[str], bool]:
-    """The campaign part: `rounds` times some 700 secrets of held forms, and as many of fresh ones."""
+def run(directory: Path, rounds: int = 2, each: int = 1) -> tuple[list[str], bool]:
+    """The campaign part: `rounds` times some 700 secrets of held forms, and as many of fresh ones; every
+    `each`-th of them."""
     os.environ["TEST_KEY"] = _KEY
     told, kept = list[str](), True
     for is_fresh, name in ((False, "held"), (True, "fresh")):
-        sets = [Forms(name, (_FRESH_SEED if is_fresh else 0) + number, is_fresh) for number in range(rounds)]
+        seeds = range(_FRESH_SEED, _FRESH_SEED + rounds) if is_fresh else range(rounds)
+        sets = [Forms(name, seed, is_fresh, each) for seed in seeds]
         lines, is_kept = _counted(directory / name, sets)
         told += lines
         kept = kept and is_kept

@@ -90,6 +90,18 @@ def programs(_directory: Path) -> tuple[list[str], bool]:
     return _in_full("tests/unit/memory_server", "3 x 1,000 writes, 20,000 hostile calls and messages")
 
 
+def tables(_directory: Path) -> tuple[list[str], bool]:
+    """The tables of which the suite tries a share, in full."""
+    told, kept = list[str](), True
+    project = Path(__file__).parent.parent.parent
+    for file in sorted((project / "tests").rglob("test_*.py")):
+        if "a_share(" in file.read_text(encoding="utf-8"):
+            name = file.relative_to(project).as_posix()
+            more, good = _in_full(name, name)
+            told, kept = [*told, *more], kept and good
+    return told, kept
+
+
 def writer(_directory: Path) -> tuple[list[str], bool]:
     """The memory writer killed at every step of a write; 200 turns seen by two processes."""
     return _in_full("tests/end2end/test_writer.py", "kills at each step of a write, 200 turns for two")
@@ -294,6 +306,7 @@ PARTS: dict[str, Part] = {
     "kills": kills,
     "cuts": cuts,
     "suspended": suspended,
+    "tables": tables,
     "counters": counters,
     "paths": paths.run_paths,
     "symlinks": paths.run_symlinks,

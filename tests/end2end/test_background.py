@@ -26,7 +26,7 @@ Run = Callable[..., Any]
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The sample, with its compaction not harvested yet."""
-    home = copy_sample("mux-home", tmp_path, whole=False)
+    home = copy_sample("mux-home", tmp_path)
     sidecar = home / "memory-consolidation.json"
     sidecar.write_text(json.dumps({**json.loads(sidecar.read_bytes()), "harvestsByWorkspace": {}}))
     inbox(home).unlink()

@@ -25,7 +25,7 @@ def reverie() -> Iterator[AsUser]:
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
     """A user's home directory with a good home in it."""
-    return copy_sample("mux-home", tmp_path, whole=False).rename(tmp_path / ".xum")
+    return copy_sample("mux-home", tmp_path).rename(tmp_path / ".xum")
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ class AskingEngine:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["rule"]) for case in cases("rails")])
 def test_rail_holds(case: dict[str, Any], tmp_path: Path) -> None:
-    parts = sample_parts("mux-home", tmp_path, whole=False)
+    parts = sample_parts("mux-home", tmp_path)
     home = parts.home.root
     put(home, case.get("hand", {}))
     for key in case.get("pins", ()):
@@ -96,7 +96,7 @@ def test_rail_holds(case: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 def test_concurrent_requests_never_exceed_the_budget(parts: HomeContainer) -> None:

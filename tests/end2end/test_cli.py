@@ -35,7 +35,7 @@ class Answer:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path)
+    return copy_sample("mux-home", tmp_path, whole=True)
 
 
 @pytest.fixture

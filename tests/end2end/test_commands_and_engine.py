@@ -99,7 +99,7 @@ def claude_home(place: Path) -> Path:
 
 def test_on_a_home_of_mux(tmp_path: Path) -> None:
     def home(place: Path) -> Path:
-        return copy_sample("mux-home", place, whole=False)
+        return copy_sample("mux-home", place)
 
     alone, beside, asked = alone_and_with_engine(home, tmp_path, mux_session)
     assert not "\n".join(differences(alone, beside))
@@ -141,7 +141,7 @@ KEY = "tk-0123456789-abcdefghij-KEY"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ Command = Callable[..., Any]
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_a_command_imports_nothing_of_the_current_directory(
     hostile: tuple[Path, Path], tmp_path: Path
 ) -> None:
     directory, marks = hostile
-    home = copy_sample("mux-home", tmp_path, whole=False)
+    home = copy_sample("mux-home", tmp_path)
     done = run_here(
         directory, [script(), "--home", str(home), "--profile", str(tmp_path / "p"), "--json", "homes"]
     )
@@ -90,7 +90,7 @@ def test_an_empty_or_relative_entry_of_pythonpath_is_no_way_in(
     directory, marks = hostile
     for name in _STANDARD:  # Python itself imports some of them before any program of ours runs
         (directory / f"{name}.py").unlink()
-    home = copy_sample("mux-home", tmp_path, whole=False)
+    home = copy_sample("mux-home", tmp_path)
     place = ["--home", str(home), "--workspace", "a1f3c9e2b7", "--profile", str(tmp_path / "p")]
     words = [*place, "consolidate", "--dry-run"]
     # `reverie` itself is found through the search path, so its poisoned twin cannot be among them here.
@@ -105,7 +105,7 @@ def test_the_engine_imports_nothing_of_the_current_directory(
     hostile: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory, marks = hostile
-    home = copy_sample("mux-home", tmp_path, whole=False)
+    home = copy_sample("mux-home", tmp_path)
     profile = Profile.under(tmp_path / "p")
     monkeypatch.chdir(directory)
     engine = EngineClient(lambda: connect(profile))
@@ -121,7 +121,7 @@ def test_the_window_and_its_engine_import_nothing_of_the_current_directory(
     hostile: tuple[Path, Path], tmp_path: Path
 ) -> None:
     directory, marks = hostile
-    home = copy_sample("mux-home", tmp_path, whole=False)
+    home = copy_sample("mux-home", tmp_path)
     picture = tmp_path / "window.png"
     words = [
         "--home",

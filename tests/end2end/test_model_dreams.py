@@ -26,7 +26,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def clock() -> Time:
 @pytest.fixture
 def parts(tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch) -> HomeContainer:
     monkeypatch.setenv("TEST_KEY", KEY)
-    return sample_parts("mux-home", tmp_path, clock, whole=False)
+    return sample_parts("mux-home", tmp_path, clock)
 
 
 @dataclass

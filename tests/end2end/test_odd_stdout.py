@@ -15,7 +15,7 @@ from helpers.samples import copy_sample
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    home = copy_sample("mux-home", tmp_path, whole=False)
+    home = copy_sample("mux-home", tmp_path)
     (home / "memory" / "global" / "naïve-€-\U0001f600.md").write_text("text\n", encoding="utf-8")
     return home
 

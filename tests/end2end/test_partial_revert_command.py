@@ -17,7 +17,7 @@ STYLE, MESSAGES = "/memories/global/commit-style.md", "/memories/global/commit-m
 
 class Shell:
     def __init__(self, tmp_path: Path) -> None:
-        self.home = copy_sample("mux-home", tmp_path, whole=False)
+        self.home = copy_sample("mux-home", tmp_path)
         self._profile = tmp_path / "profile"
 
     def __call__(self, *words: str, code: int = 0, as_json: bool = True) -> Any:

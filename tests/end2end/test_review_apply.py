@@ -30,7 +30,7 @@ class Stage:
     """One home, opened anew for each step."""
 
     def __init__(self, tmp_path: Path) -> None:
-        self.home = copy_sample("mux-home", tmp_path, whole=False)
+        self.home = copy_sample("mux-home", tmp_path)
         self._profile = tmp_path / "profile"
         self.now = NOW
 

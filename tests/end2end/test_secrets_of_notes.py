@@ -32,7 +32,7 @@ CAPS = Caps(1 << 20, 1000, 100, 4096, 2)
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 def write_notes(home: Path, secrets: list[Noted]) -> list[str]:

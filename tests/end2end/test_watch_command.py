@@ -134,7 +134,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    found = Place(copy_sample("mux-home", tmp_path, whole=False), tmp_path / "profile")
+    found = Place(copy_sample("mux-home", tmp_path), tmp_path / "profile")
     settle(found)
     return found
 

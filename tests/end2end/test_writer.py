@@ -52,7 +52,7 @@ def wrote(line: str) -> Call:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from helpers.isolation import TEST_PROFILE
 from helpers.samples import copy_sample
 from reverie.agents.scopes import ScopeContext
 from reverie.profile import Profile
@@ -27,7 +28,7 @@ class Time:
 
 
 def sample_parts(
-    name: str, tmp_path: Path, clock: Time | None = None, *, whole: bool = True
+    name: str, tmp_path: Path, clock: Time | None = None, *, whole: bool = TEST_PROFILE == "campaign"
 ) -> HomeContainer:
     """The parts of a fresh copy of a sample home; `whole` as in `copy_sample`."""
     from reverie.compose import open_parts

@@ -70,7 +70,7 @@ def crowd(directory: Path, seconds: float, *, rounds: int = 1) -> Crowd:
         rounds: How often the windows, and `reverie memory`, have saved before the end: a busy machine gets up
             to `SLOW_S` more seconds for it.
     """
-    home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
+    home, profile = copy_sample("mux-home", directory), directory / "profile"
     write_settings(profile, '[system1]\nenabled = true\nmodel = "rules"\n')
     (home / "memory" / "global" / "shared-lines.md").write_text("", encoding="utf-8")
     found, over = Crowd(), threading.Event()

@@ -76,7 +76,7 @@ class EngineKills:
 def kill_engines(directory: Path, *, kills: int, seed: int) -> EngineKills:
     """Kill the engine of one window so many times. Needs a QApplication, or makes one."""
     make_application()
-    home = copy_sample("mux-home", directory, whole=False)
+    home = copy_sample("mux-home", directory)
     profile = Profile.under(directory / "profile")
     profile.ensure(profile.config)
     profile.settings_file.write_text("[dream]\nengine = 'rules'\n")

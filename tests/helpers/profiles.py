@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from hypothesis import HealthCheck, settings
 
 from helpers.isolation import TEST_PROFILE
+
+_Row = TypeVar("_Row")
 
 settings.register_profile(
     "suite",
@@ -33,3 +38,9 @@ def examples(count: int, least: int = 15) -> int:
     campaign, a fifth in the suite, but `least` of them (few for a test that runs for each row of a table),
     and never more than `count`."""
     return count if TEST_PROFILE == "campaign" else min(count, max(least, count // 5))
+
+
+def a_share(rows: Iterable[_Row], each: int = 2) -> list[_Row]:
+    """The rows of a long table that the suite tries: the first and every `each`-th after it. The campaign's
+    part `tables` tries all."""
+    return list(rows)[:: 1 if TEST_PROFILE == "campaign" else each]

@@ -6,15 +6,17 @@ import os
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from helpers.isolation import TEST_PROFILE
+
 SAMPLES = Path(__file__).parent.parent / "samples"
 _LONG_NOTES, _LONG_BYTES = "memory/project/*/reference/*.md", 50_000
 
 
-def copy_sample(name: str, tmp_path: Path, *, whole: bool = True) -> Path:
+def copy_sample(name: str, tmp_path: Path, *, whole: bool = TEST_PROFILE == "campaign") -> Path:
     """A copy of the sample home `name` that a test may change: `tmp_path/name`. Not `whole`: without its very
-    long notes, which take most of the time of a dream by rules. Two notes of mux's, which say the same as
-    others in other words, get lines of those: paraphrases are left to a person, and most tests need a run by
-    rules that merges."""
+    long notes, which take most of the time of a search, a check and a consolidation. Two notes of mux's,
+    which say the same as others in other words, get lines of those: paraphrases are left to a person, and
+    most tests need a run by rules that merges."""
     home = tmp_path / name
     home.mkdir(parents=True)
     folders, files = _contents(name)

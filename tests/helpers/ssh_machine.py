@@ -73,7 +73,7 @@ def start_machine(directory: Path) -> SshMachine:
     kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     environment = {**home_environment(there), **kept}
     _script(bin_ / "reverie", environment, [sys.executable, "-P", "-m", "reverie", '"$@"'])
-    home = copy_sample("mux-home", there, whole=False)
+    home = copy_sample("mux-home", there)
     home = home.rename(there / ".mux")
     (directory / "sshd_config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {directory}/host\nPidFile none\nUsePAM no\n"

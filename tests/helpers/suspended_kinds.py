@@ -78,7 +78,7 @@ class Kind:
 
 def _sample(directory: Path) -> None:
     (directory / "home").rmdir()
-    copy_sample("mux-home", directory / "copy", whole=False).rename(directory / "home")
+    copy_sample("mux-home", directory / "copy").rename(directory / "home")
 
 
 def _context(parts: HomeContainer) -> ScopeContext:

@@ -111,7 +111,7 @@ class Sweep:
     def _build_ui(self, operation: Operation) -> None:
         """A home as it is before the operation."""
         self._clear()
-        made = copy_sample("mux-home", self._directory / "sample", whole=False)
+        made = copy_sample("mux-home", self._directory / "sample")
         for far in ("debug_obj", "memory/project/data-pipeline-21ca8fe13a59"):
             shutil.rmtree(made / far)
         for item in made.iterdir():

@@ -28,7 +28,7 @@ MIGRATIONS = "CREATE TABLE _sqlx_migrations (version INTEGER, description TEXT)"
 
 
 def mux(place: Path) -> Home:
-    return MuxHome(copy_sample("mux-home", place, whole=False))
+    return MuxHome(copy_sample("mux-home", place))
 
 
 def codex(place: Path) -> Home:

@@ -56,10 +56,10 @@ def windows(qtbot: Any, tmp_path: Path) -> Iterator[Windows]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A copy of the sample home, without its very long notes."""
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 @pytest.fixture
 def whole_home(tmp_path: Path) -> Path:
     """A copy of the sample home with all that is in it."""
-    return copy_sample("mux-home", tmp_path)
+    return copy_sample("mux-home", tmp_path, whole=True)

@@ -44,7 +44,7 @@ def hung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user with one good home."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    return copy_sample("mux-home", tmp_path, whole=False).rename(tmp_path / ".xum")
+    return copy_sample("mux-home", tmp_path).rename(tmp_path / ".xum")
 
 
 def begin(windows: Windows, qtbot: Any, *homes: Path) -> Driver:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QTextDocument
 from ui_reviews import A, B, C, view
 
 from helpers.long_texts import long_texts
+from helpers.profiles import a_share
 from reverie.memory.diff import unified, word_spans
 from reverie.services.traces import MissedEdit
 from reverie.ui.changes.diff import MOST_LINES, HunkView, MergeView
@@ -57,7 +58,7 @@ def test_a_view_is_given_few_rows_and_short_ones(qtbot: Any, text: str) -> None:
             assert longest(document) <= LONGEST_ROW + 2
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", a_share(TEXTS, 3))
 def test_a_review_of_a_long_text_is_filled_in_parts(qtbot: Any, text: str) -> None:
     other = text[SIZE // 2 :] + "\nother\n" * 5_000 + text[: SIZE // 2]
     edited = Choices(view({C: text}, {C: other}))

@@ -6,13 +6,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import pytest
 from ui_windows import ACME, Windows
 
 from helpers.forked_commands import run_command
+from helpers.profiles import a_share
 from reverie.ui.memory import inspector
 
 PATH = "/memories/workspace/scratch.md"
@@ -23,10 +25,8 @@ BEFORE = (
 MINE, LATER = "My own line.\n", "A later line.\n"
 Who = Literal["consolidation", "agent", "another program", "you"]
 When = Literal["at once", "once seen", "after a restart", "with an own line", "with a later change"]
-EACH = pytest.mark.parametrize("who", ["consolidation", "agent", "another program", "you"])
-AT = pytest.mark.parametrize(
-    "when", ["at once", "once seen", "after a restart", "with an own line", "with a later change"]
-)
+AT = pytest.mark.parametrize("when", get_args(When))
+BOTH = pytest.mark.parametrize(("who", "when"), a_share(product(get_args(Who), get_args(When))))
 BY = {"consolidation": "by a consolidation", "agent": "by the agent", "another program": "by another program"}
 
 
@@ -136,8 +136,7 @@ def case(windows: Windows, home: Path) -> Case:
     return Case(windows, home)
 
 
-@AT
-@EACH
+@BOTH
 def test_undo_in_the_bar_is_exact_and_keeps_what_you_wrote(case: Case, who: Who, when: When) -> None:
     """S1, S2."""
     changed = case.write_by(who)
@@ -229,8 +228,7 @@ def test_undo_on_your_own_newer_words_says_why_not(case: Case, who: Who) -> None
     case.driver.until(lambda: case.driver.window.tabs.currentWidget() is case.driver.changes.tab)
 
 
-@AT
-@EACH
+@BOTH
 def test_undo_in_changes_is_exact_and_keeps_what_came_later(case: Case, who: Who, when: When) -> None:
     case.write_by(who)
     case.driver.settle()

@@ -200,7 +200,7 @@ def measure(directory: Path) -> dict[str, set[CodeType]]:
     counter = Counter()
     counter.install()
     windows = Windows(EventLoop(), directory)
-    driver = windows.open(copy_sample("mux-home", directory, whole=False))
+    driver = windows.open(copy_sample("mux-home", directory))
     found: dict[str, set[CodeType]] = {}
     try:
         for name, prepare in FLOWS.items():

@@ -125,7 +125,7 @@ def test_the_sample_has_one_root_for_each_store_on_disk(home: MuxHome) -> None:
 
 @pytest.mark.parametrize("name", ["mux-home", "mux-home-legacy"])
 def test_each_usage_record_of_a_sample_belongs_to_a_file_of_its_roots(name: str, tmp_path: Path) -> None:
-    home = MuxHome(copy_sample(name, tmp_path))
+    home = MuxHome(copy_sample(name, tmp_path, whole=True))
     files = {
         home.usage_key(root, file.relative_to(root.directory).as_posix())
         for root in home.roots()

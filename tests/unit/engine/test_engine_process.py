@@ -83,7 +83,7 @@ def profile(tmp_path: Path) -> Profile:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 def client_of(profile: Profile, **more: Any) -> EngineClient:

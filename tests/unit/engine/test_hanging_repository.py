@@ -28,7 +28,7 @@ def test_while_one_repository_hangs_other_homes_answer(tmp_path: Path) -> None:
 
     client = client_of(Profile.under(tmp_path / "profile"))
     hanging = opened(client, home.root)
-    other = opened(client, copy_sample("mux-home", tmp_path, whole=False))
+    other = opened(client, copy_sample("mux-home", tmp_path))
     context = hanging.context(None, str(project.path))
     ends: list[object] = []
 

@@ -63,7 +63,7 @@ def profile(tmp_path: Path) -> Profile:
 
 @pytest.fixture
 def home_dir(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path, whole=False)
+    return copy_sample("mux-home", tmp_path)
 
 
 @pytest.fixture

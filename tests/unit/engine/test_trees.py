@@ -27,7 +27,7 @@ class Served:
     """A home, and engines for it one after the other."""
 
     def __init__(self, tmp_path: Path) -> None:
-        self.root = copy_sample("mux-home", tmp_path, whole=False)
+        self.root = copy_sample("mux-home", tmp_path)
         self.profile = Profile.under(tmp_path / "profile")
         self.note = self.root / "memory" / "global" / "trees.md"
         self.clients: list[EngineClient] = []

@@ -62,7 +62,7 @@ def test_a_link_upwards_is_watched_and_looked_at_on_one_level_only(tmp_path: Pat
 
 
 def test_a_scope_that_links_to_the_top_of_the_disk_is_told_and_the_others_are_shown(tmp_path: Path) -> None:
-    parts = sample_parts("mux-home", tmp_path, whole=False)
+    parts = sample_parts("mux-home", tmp_path)
     scope = parts.home.root / "memory/global"
     scope.rename(tmp_path / "aside")
     upwards(scope, Path(os.sep))

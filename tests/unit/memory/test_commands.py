@@ -185,13 +185,13 @@ def test_offset_one_is_fine_on_an_empty_file(bench: Bench) -> None:
 
 def test_a_file_over_the_cap_is_refused_without_being_read_or_written(bench: Bench) -> None:
     path = "/memories/project/reference/trace-dump.md"
-    before = (bench.home / "memory/project/acme-api-db553efff149/reference/trace-dump.md").read_bytes()
+    file = bench.home / "memory/project/acme-api-db553efff149/reference/trace-dump.md"
+    before = b"# trace dump\n" + b"x" * bench.parts.home.caps.file_bytes
+    file.write_bytes(before)
     bench.refused("view", path=path)
     bench.refused("str_replace", path=path, old_str="# trace dump", new_str="")
     bench.refused("insert", path=path, insert_line=0, insert_text="x")
-    assert (
-        bench.home / "memory/project/acme-api-db553efff149/reference/trace-dump.md"
-    ).read_bytes() == before
+    assert file.read_bytes() == before
 
 
 def test_the_byte_cap_holds_on_create_and_on_edit(bench: Bench) -> None:

@@ -92,7 +92,7 @@ def listings(
 
 @pytest.fixture
 def sample(tmp_path: Path) -> dict[Scope, ScopeListing]:
-    home = MuxHome(copy_sample("mux-home", tmp_path))
+    home = MuxHome(copy_sample("mux-home", tmp_path, whole=True))
     log = UsageLog(
         home, own_sidecar=tmp_path / "own.json", lock_dir=tmp_path / "locks", clock=lambda: 1_787_000_000_000
     )

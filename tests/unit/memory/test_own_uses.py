@@ -19,7 +19,7 @@ PATH, KEY = "/memories/global/notes.md", "global:notes.md"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture

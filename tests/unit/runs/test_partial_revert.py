@@ -25,7 +25,7 @@ PATH, GONE, NEW = (f"/memories/global/{name}.md" for name in ("twenty", "gone", 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    made = sample_parts("mux-home", tmp_path, whole=False)
+    made = sample_parts("mux-home", tmp_path)
     (made.home.root / "memory/global/twenty.md").write_text(LINES)
     (made.home.root / "memory/global/gone.md").write_text("Line 3.\n")
     return made

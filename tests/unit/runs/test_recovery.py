@@ -24,7 +24,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 def dream(parts: HomeContainer) -> RunResult:

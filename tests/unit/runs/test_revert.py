@@ -26,7 +26,7 @@ MESSAGES = "memory/global/commit-messages.md"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 def dream(parts: HomeContainer) -> RunResult:

@@ -62,7 +62,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    return Bench(sample_parts("mux-home", tmp_path, whole=False))
+    return Bench(sample_parts("mux-home", tmp_path))
 
 
 class Killed(BaseException):

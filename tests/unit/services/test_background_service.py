@@ -36,7 +36,7 @@ class NoKeys:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ TYPED = "\ufeffone\r\ntwo\u2028three\rfour \U0001f600 \ud800 caf\u00e9\n"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 def a_draft(parts: HomeContainer, content: str = TYPED, path: str = DEPLOY) -> Draft:

@@ -169,7 +169,7 @@ def test_reading_a_repository_writes_nothing_and_a_folder_in_it_has_its_path(los
 
 
 def test_looking_changes_nothing_in_the_home(tmp_path: Path) -> None:
-    parts = sample_parts("mux-home", tmp_path)
+    parts = sample_parts("mux-home", tmp_path, whole=True)
     before = contents(parts.home.root)
     view = OrphanService(parts).survey()
     assert [(store.store.kind, len(store.files)) for store in view.stores] == [

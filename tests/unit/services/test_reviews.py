@@ -22,7 +22,7 @@ ALL = ReviewSelection()
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Workbench:
-    return Workbench(sample_parts("mux-home", tmp_path, whole=False))
+    return Workbench(sample_parts("mux-home", tmp_path))
 
 
 def dream(bench: Workbench, *, dry_run: bool = True) -> str:

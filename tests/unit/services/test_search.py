@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from helpers.benches import Time, sample_parts, workspace
 from helpers.claude_home import ClaudeHomeMaker
 from helpers.ordinary_user import without_power
+from helpers.profiles import a_share
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.scopes import Scope
 from reverie.compose import open_parts
@@ -353,11 +355,18 @@ def damage_pages(path: Path) -> None:
     path.write_bytes(bytes(data))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [damage_nothing, damage_truncate, damage_empty, damage_noise, damage_version, damage_table, damage_pages],
+DAMAGES = (
+    damage_nothing,
+    damage_truncate,
+    damage_empty,
+    damage_noise,
+    damage_version,
+    damage_table,
+    damage_pages,
 )
-@pytest.mark.parametrize("noticed_by", ["a search", "an update"])
+
+
+@pytest.mark.parametrize(("noticed_by", "damage"), a_share(product(("a search", "an update"), DAMAGES)))
 def test_a_broken_index_is_built_anew_without_a_word_lost(
     desk: SearchService, parts: HomeContainer, damage: Callable[[Path], None], noticed_by: str
 ) -> None:
@@ -635,7 +644,9 @@ def test_projects_and_agents_narrow_down(desk: SearchService, parts: HomeContain
     assert with_all(desk, "quetzal agent:nobody") == []
 
 
-def test_the_place_one_is_in_comes_first(desk: SearchService, parts: HomeContainer) -> None:
+def test_the_place_one_is_in_comes_first(tmp_path: Path) -> None:
+    parts, desk = sample_parts("mux-home", tmp_path, whole=True), SearchService()
+    desk.add(parts)
     (parts.home.root / PROJECT / "far.md").write_text("a quetzal " + "and much else " * 40)
     write(parts, desk, quetzal="a quetzal\n")
     project = next(hit.project_path for hit in desk.search("quetzal").hits if hit.project_path)

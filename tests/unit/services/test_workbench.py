@@ -32,7 +32,7 @@ ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Workbench:
-    return Workbench(sample_parts("mux-home", tmp_path, whole=False))
+    return Workbench(sample_parts("mux-home", tmp_path))
 
 
 def touched(bench: Workbench, *paths: Path, rescan: bool = False) -> Relevance:

@@ -28,7 +28,7 @@ STYLE = "/memories/global/commit-style.md"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture

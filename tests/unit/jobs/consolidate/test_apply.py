@@ -37,7 +37,7 @@ def time() -> Time:
 
 @pytest.fixture
 def parts(tmp_path: Path, time: Time) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, time, whole=False)
+    return sample_parts("mux-home", tmp_path, time)
 
 
 def preview(parts: HomeContainer, *requests: dict[str, Any], dry_run: bool = True) -> RunResult:
@@ -109,8 +109,8 @@ def test_coverage_is_saved_once_for_workspace_and_project(parts: HomeContainer) 
 def test_all_of_a_preview_applied_is_what_the_run_itself_would_have_done(tmp_path: Path) -> None:
     for name in ("direct", "reviewed"):
         (tmp_path / name).mkdir()
-    direct = sample_parts("mux-home", tmp_path / "direct", whole=False)
-    reviewed = sample_parts("mux-home", tmp_path / "reviewed", whole=False)
+    direct = sample_parts("mux-home", tmp_path / "direct")
+    reviewed = sample_parts("mux-home", tmp_path / "reviewed")
     moves: list[dict[str, Any]] = [
         {"command": "rename", "old_path": f"{GLOBAL}/snippets", "new_path": f"{GLOBAL}/bits"},
         {"command": "insert", "path": f"{GLOBAL}/bits/jq.md", "insert_line": 0, "insert_text": "x\n"},

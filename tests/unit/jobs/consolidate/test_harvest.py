@@ -67,7 +67,7 @@ def time() -> Time:
 @pytest.fixture
 def parts(tmp_path: Path, time: Time) -> HomeContainer:
     """The sample, without the harvest that its agent has done already."""
-    parts = sample_parts("mux-home", tmp_path, time, whole=False)
+    parts = sample_parts("mux-home", tmp_path, time)
     forget(parts)
     (inbox(parts)).unlink()
     return parts
@@ -181,7 +181,7 @@ def test_a_completed_boundary_is_never_harvested_again(parts: HomeContainer) -> 
 
 
 def test_the_boundary_the_agent_harvested_itself_is_left_alone(tmp_path: Path) -> None:
-    sample = sample_parts("mux-home", tmp_path, whole=False)
+    sample = sample_parts("mux-home", tmp_path)
     before = contents(sample.home.root)
     assert harvest(sample).reason == "harvested"
     assert contents(sample.home.root) == before

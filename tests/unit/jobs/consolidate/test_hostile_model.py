@@ -43,7 +43,7 @@ from reverie.runs.guard import Guard
 from reverie.runs.record import DRY_RUN_NOTE
 from reverie.services.container import HomeContainer
 
-SEQUENCES = 5_000 if TEST_PROFILE == "campaign" else 50
+SEQUENCES = 5_000 if TEST_PROFILE == "campaign" else 20
 PORTIONS = 10
 ACME, PIPELINE, MULTI = "a1f3c9e2b7", "c04d8e91aa", "e8f1a2b3c4"
 PINNED = {

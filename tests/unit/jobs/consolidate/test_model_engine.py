@@ -27,7 +27,7 @@ SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 def dream(

@@ -37,7 +37,7 @@ EDITS = [
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 def dream(parts: HomeContainer, workspace_id: str, **request: Any) -> RunResult:
@@ -313,7 +313,7 @@ def test_background_triggers_wait_six_hours_and_manual_ones_do_not(
 
 
 def test_a_dream_needs_neither_checkout_nor_project_directory(tmp_path: Path) -> None:
-    parts = sample_parts("mux-home", tmp_path, whole=False)
+    parts = sample_parts("mux-home", tmp_path)
     config = parts.home.root / "config.json"
     config.write_text(
         config.read_text().replace("/home/dev/projects/acme-api", str(tmp_path / "gone/acme-api"))

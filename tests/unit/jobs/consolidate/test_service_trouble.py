@@ -59,7 +59,7 @@ class Rules:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, whole=False)
+    return sample_parts("mux-home", tmp_path)
 
 
 def dream(parts: HomeContainer, meanwhile: Callable[[], object] = lambda: None) -> RunResult:
@@ -117,7 +117,7 @@ def test_a_coverage_save_that_fails_after_taking_effect_is_a_completed_run(
 
 def test_a_file_pinned_while_the_run_was_at_work_is_not_deleted(parts: HomeContainer) -> None:
     gone = [op["path"] for op in dream(parts, lambda: None).ops if op["command"] == "delete"]
-    fresh = sample_parts("mux-home", parts.profile.data.parent, whole=False)
+    fresh = sample_parts("mux-home", parts.profile.data.parent)
     key = f"global:{next(path for path in gone if '/global/' in path).removeprefix('/memories/global/')}"
     dream(fresh, lambda: fresh.usage.set_pinned(key, True))
     assert (fresh.home.root / "memory/global" / key.removeprefix("global:")).exists()

@@ -164,7 +164,7 @@ def time() -> Time:
 
 @pytest.fixture
 def parts(tmp_path: Path, time: Time) -> HomeContainer:
-    return sample_parts("mux-home", tmp_path, time, whole=False)
+    return sample_parts("mux-home", tmp_path, time)
 
 
 def sweeps(parts: HomeContainer) -> SweepService:

@@ -40,7 +40,7 @@ def time() -> Time:
 @pytest.fixture
 def parts(tmp_path: Path, time: Time) -> HomeContainer:
     """The sample with a compaction that nobody has harvested yet."""
-    parts = sample_parts("mux-home", tmp_path, time, whole=False)
+    parts = sample_parts("mux-home", tmp_path, time)
     sidecar = parts.home.root / "memory-consolidation.json"
     sidecar.write_text(json.dumps({**json.loads(sidecar.read_bytes()), "harvestsByWorkspace": {}}))
     return parts
