@@ -84,10 +84,6 @@
         <translation>Noch wurde nichts gelöscht.</translation>
     </message>
     <message>
-        <source>Only changes of {name} are shown; show all</source>
-        <translation>Nur Änderungen von {name} werden gezeigt; alle zeigen</translation>
-    </message>
-    <message>
         <source>Only {name}  ✕</source>
         <translation>Nur {name}  ✕</translation>
     </message>
@@ -102,6 +98,10 @@
     <message>
         <source>Show all changes</source>
         <translation>Alle Änderungen zeigen</translation>
+    </message>
+    <message>
+        <source>Show all changes, not only those of {name}</source>
+        <translation>Alle Änderungen zeigen, nicht nur die von {name}</translation>
     </message>
 </context>
 <context>
@@ -159,12 +159,12 @@
         <translation>Keine Datei wurde geändert.</translation>
     </message>
     <message>
-        <source>Pairs of memories that this run left for you to decide: keep the left, the right or both</source>
-        <translation>Paare von Notizen, die dieser Lauf Ihnen überlassen hat: die linke, die rechte oder beide behalten</translation>
+        <source>Pairs of memories for you to decide on: keep the left one, the right one or both</source>
+        <translation>Paare von Notizen, über die Sie entscheiden: die linke, die rechte oder beide behalten</translation>
     </message>
     <message>
-        <source>Restore all files that the folder contained then; you can review the changes first</source>
-        <translation>Alles zurückholen, was damals dort war; Sie sehen vorher, was sich ändern würde</translation>
+        <source>Restore all files that were in the folder at that time; you can review them first</source>
+        <translation>Alle Dateien wiederherstellen, die der Ordner damals enthielt; Sie sehen vorher, was sich ändern würde</translation>
     </message>
     <message>
         <source>Restore the &amp;folder…</source>
@@ -190,10 +190,6 @@
 <context>
     <name>ChangesControl</name>
     <message>
-        <source>No difference from this version.</source>
-        <translation>Kein Unterschied zu dieser Fassung.</translation>
-    </message>
-    <message>
         <source>No home is open.</source>
         <translation>Kein Home ist geöffnet.</translation>
     </message>
@@ -208,6 +204,10 @@
     <message>
         <source>Select that project or workspace in the list of homes, then open the memory again.</source>
         <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
+    </message>
+    <message>
+        <source>There is no difference from this version.</source>
+        <translation>Es gibt keinen Unterschied zu dieser Fassung.</translation>
     </message>
     <message>
         <source>This memory belongs to another project or workspace.</source>
@@ -489,8 +489,8 @@
         <translation>Noch kein Kontext</translation>
     </message>
     <message>
-        <source>Number of days ahead</source>
-        <translation>Für wie viele Tage im Voraus der Kontext ermittelt wird</translation>
+        <source>Number of days from today</source>
+        <translation>Anzahl der Tage ab heute</translation>
     </message>
     <message>
         <source>Open</source>
@@ -637,8 +637,8 @@
         <translation>Für später behalten</translation>
     </message>
     <message>
-        <source>Put the text back into the editor; nothing is saved yet</source>
-        <translation>Den Text zurückholen; gespeichert wird noch nichts</translation>
+        <source>Put the text back into the editor without saving it</source>
+        <translation>Den Text in den Editor zurückholen, ohne ihn zu speichern</translation>
     </message>
     <message>
         <source>Restore</source>
@@ -779,10 +779,6 @@
         <translation>Nur die ersten {lines} Zeilen werden gezeigt, deshalb kann der Text nicht bearbeitet werden.</translation>
     </message>
     <message>
-        <source>Only {size} left before this file reaches the size that the agent reads.</source>
-        <translation>Nur noch {size} passen in das, was der Agent von einer Datei liest.</translation>
-    </message>
-    <message>
         <source>Overwrite theirs</source>
         <translation>Andere überschreiben</translation>
     </message>
@@ -823,6 +819,10 @@
         <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
     </message>
     <message>
+        <source>This file can grow by only {size} more; the agent does not read beyond that.</source>
+        <translation>Diese Datei kann nur noch um {size} wachsen; weiter liest der Agent nicht.</translation>
+    </message>
+    <message>
         <source>This file changed on disk while you were editing it.</source>
         <translation>Diese Datei hat sich auf der Platte geändert, während sie bearbeitet wurde.</translation>
     </message>
@@ -859,8 +859,8 @@
         <translation>{reason} Nur der Anfang wird gezeigt.</translation>
     </message>
     <message>
-        <source>{reason} Reverie saves your text automatically afterward.</source>
-        <translation>{reason} Ihr Text wird danach automatisch gespeichert.</translation>
+        <source>{reason} Reverie will save your text automatically after that.</source>
+        <translation>{reason} Reverie speichert Ihren Text danach automatisch.</translation>
     </message>
 </context>
 <context>
@@ -884,8 +884,8 @@
 <context>
     <name>EntryList</name>
     <message>
-        <source>Memories, loaded and not loaded</source>
-        <translation>Was geladen wird und was nicht</translation>
+        <source>Memories and whether they are loaded</source>
+        <translation>Notizen, und ob sie geladen werden</translation>
     </message>
 </context>
 <context>
@@ -938,8 +938,8 @@
         <translation>Nachricht</translation>
     </message>
     <message>
-        <source>Progress of the extraction</source>
-        <translation>Erledigte Rollouts</translation>
+        <source>Progress of this run</source>
+        <translation>Fortschritt dieses Laufs</translation>
     </message>
     <message>
         <source>Project</source>
@@ -950,6 +950,14 @@
         <translation>Änderungen &amp;prüfen</translation>
     </message>
     <message>
+        <source>Session</source>
+        <translation>Sitzung</translation>
+    </message>
+    <message>
+        <source>Sessions and directories</source>
+        <translation>Sitzungen und Verzeichnisse</translation>
+    </message>
+    <message>
         <source>Show or undo what the selected run changed</source>
         <translation>Was der gewählte geändert hat, und rückgängig machen</translation>
     </message>
@@ -958,24 +966,16 @@
         <translation>Zustand</translation>
     </message>
     <message>
-        <source>Stop the run. Saved results are kept, and the remaining threads are extracted next time.</source>
-        <translation>Was behalten ist, bleibt; der Rest kommt beim nächsten Mal</translation>
-    </message>
-    <message>
-        <source>Thread</source>
-        <translation>Thread</translation>
-    </message>
-    <message>
-        <source>Threads and directories</source>
-        <translation>Threads und Verzeichnisse</translation>
+        <source>Stop the run. Saved results are kept, and the next run continues with the rest.</source>
+        <translation>Den Lauf anhalten. Gespeicherte Ergebnisse bleiben; der nächste Lauf setzt mit dem Rest fort.</translation>
     </message>
     <message>
         <source>Use fixed rules, offline and without a model</source>
         <translation>Offline, nach festen Regeln</translation>
     </message>
     <message>
-        <source>Use the engine selected in Settings</source>
-        <translation>Mit dem Verfahren, das die Einstellungen nennen</translation>
+        <source>Use the model or rules selected in Settings</source>
+        <translation>Das Modell oder die Regeln aus den Einstellungen verwenden</translation>
     </message>
     <message>
         <source>With &amp;rules</source>
@@ -1024,20 +1024,20 @@
         <translation>Nächstes &amp;Ziel:</translation>
     </message>
     <message>
-        <source>No crashes were recorded.</source>
-        <translation>Kein Absturz wurde aufgezeichnet.</translation>
+        <source>No attempts have failed.</source>
+        <translation>Kein Versuch ist fehlgeschlagen.</translation>
     </message>
     <message>
-        <source>No episodes have failed.</source>
-        <translation>Keine Episode ist fehlgeschlagen.</translation>
+        <source>No crashes were recorded.</source>
+        <translation>Kein Absturz wurde aufgezeichnet.</translation>
     </message>
     <message>
         <source>Nothing has failed here yet</source>
         <translation>Hier ist noch nichts fehlgeschlagen</translation>
     </message>
     <message>
-        <source>Open the Claude Code session recorded in the store</source>
-        <translation>Die Sitzung von Claude Code, die die Ablage nennt</translation>
+        <source>Open the Claude Code session that the agent recorded</source>
+        <translation>Die Sitzung von Claude Code öffnen, die der Agent aufgezeichnet hat</translation>
     </message>
     <message>
         <source>Open the crash file</source>
@@ -1048,12 +1048,12 @@
         <translation>Episode öffnen</translation>
     </message>
     <message>
-        <source>Open the newest record of this kind</source>
-        <translation>Die neueste Aufzeichnung dieser Art öffnen</translation>
+        <source>Open the file</source>
+        <translation>Datei öffnen</translation>
     </message>
     <message>
-        <source>Open the store</source>
-        <translation>Ablage öffnen</translation>
+        <source>Open the newest record of this kind</source>
+        <translation>Die neueste Aufzeichnung dieser Art öffnen</translation>
     </message>
     <message>
         <source>Open the transcript</source>
@@ -1282,16 +1282,16 @@
         <translation>nicht verfügbar</translation>
     </message>
     <message>
+        <source>only the agent may change its own records</source>
+        <translation>nur der Agent darf seine eigenen Aufzeichnungen ändern</translation>
+    </message>
+    <message>
         <source>running</source>
         <translation>läuft</translation>
     </message>
     <message>
         <source>select a workspace or a project</source>
         <translation>einen Workspace oder ein Projekt wählen</translation>
-    </message>
-    <message>
-        <source>the agent alone changes its records</source>
-        <translation>nur der Agent ändert seine Datensätze</translation>
     </message>
 </context>
 <context>
@@ -1305,8 +1305,8 @@
         <translation>In Anführungszeichen setzen</translation>
     </message>
     <message>
-        <source>Add this key; separate a mapping and its key with a dot</source>
-        <translation>Diesen Schlüssel hinzufügen; zwischen eine Zuordnung und ihren Schlüssel gehört ein Punkt</translation>
+        <source>Add this key; write a key inside another key as outer.inner</source>
+        <translation>Diesen Schlüssel hinzufügen; einen Schlüssel in einem anderen als außen.innen schreiben</translation>
     </message>
     <message>
         <source>Front matter keys</source>
@@ -1412,7 +1412,7 @@
         <translation>{what} nach {folder} verschoben</translation>
     </message>
     <message>
-        <source>No file manager answered.</source>
+        <source>No file manager responded.</source>
         <translation>Kein Dateimanager hat geantwortet.</translation>
     </message>
     <message>
@@ -1470,8 +1470,8 @@
         <translation>Demo</translation>
     </message>
     <message>
-        <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
-        <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
+        <source>While the agent is running, it overwrites pins and use counts. Reverie keeps its own changes ({n}) until the agent restarts.</source>
+        <translation>Solange der Agent läuft, überschreibt er Anheftungen und Nutzungszahlen. Reverie behält seine eigenen Änderungen ({n}), bis der Agent neu startet.</translation>
     </message>
 </context>
 <context>
@@ -1708,8 +1708,8 @@
         <translation>Adresse</translation>
     </message>
     <message>
-        <source>Anyone can have written this memory. The link opens this address:</source>
-        <translation>Eine Notiz kann von irgendwem geschrieben sein. Ihr Link führt zu:</translation>
+        <source>Anyone could have written this memory, so check the address first:</source>
+        <translation>Diese Notiz könnte von irgendwem stammen. Prüfen Sie zuerst die Adresse:</translation>
     </message>
     <message>
         <source>Open this link?</source>
@@ -1783,6 +1783,10 @@
 <context>
     <name>MainWindow</name>
     <message>
+        <source>Memories of this agent cannot lose their project or workspace.</source>
+        <translation>Notizen dieses Agenten können ihr Projekt oder ihren Workspace nicht verlieren.</translation>
+    </message>
+    <message>
         <source>Memory</source>
         <translation>Notizen</translation>
     </message>
@@ -1793,10 +1797,6 @@
     <message>
         <source>No open home has the workspace {id}.</source>
         <translation>Kein geöffnetes Home hat einen Workspace {id}.</translation>
-    </message>
-    <message>
-        <source>The stores of this agent cannot become orphaned.</source>
-        <translation>Dieser Agent hat keine Ablagen, die verwaisen könnten.</translation>
     </message>
     <message>
         <source>This home could not be opened</source>
@@ -1811,8 +1811,8 @@
         <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
     </message>
     <message>
-        <source>This home has no orphaned stores.</source>
-        <translation>In diesem Home ist nichts verwaist.</translation>
+        <source>This home has no orphaned stores (notes whose project no longer exists).</source>
+        <translation>Dieses Home hat keine verwaisten Ablagen (Notizen, deren Projekt es nicht mehr gibt).</translation>
     </message>
     <message>
         <source>This memory no longer exists: {path}</source>
@@ -1853,8 +1853,8 @@
 <context>
     <name>MemoryTab</name>
     <message>
-        <source>Filter for the memories shown</source>
-        <translation>Welche Notizen gezeigt werden</translation>
+        <source>Filter the list of memories</source>
+        <translation>Die Liste der Notizen filtern</translation>
     </message>
 </context>
 <context>
@@ -1912,6 +1912,10 @@
         <translation>Der Agent liest sie neben seinen Notizen.</translation>
     </message>
     <message>
+        <source>The memory already has this name.</source>
+        <translation>Die Notiz heißt schon so.</translation>
+    </message>
+    <message>
         <source>The name must not start with a dot, because such files are never listed.</source>
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
@@ -1920,8 +1924,8 @@
         <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
     </message>
     <message>
-        <source>This is already its name.</source>
-        <translation>So heißt es schon.</translation>
+        <source>change not yet loaded by the running agent</source>
+        <translation>Änderung vom laufenden Agenten noch nicht geladen</translation>
     </message>
     <message>
         <source>changed since you last viewed it</source>
@@ -1942,10 +1946,6 @@
     <message>
         <source>not saved</source>
         <translation>nicht gespeichert</translation>
-    </message>
-    <message>
-        <source>not yet known to the running agent</source>
-        <translation>dem laufenden Agenten noch nicht bekannt</translation>
     </message>
     <message>
         <source>pinned</source>
@@ -2029,12 +2029,8 @@
         <translation>&amp;Zusammenführen</translation>
     </message>
     <message>
-        <source>Files of the orphaned store</source>
-        <translation>Dateien der verwaisten Ablage</translation>
-    </message>
-    <message>
-        <source>Merge an orphaned store</source>
-        <translation>Eine verwaiste Ablage zusammenführen</translation>
+        <source>Merge orphaned notes</source>
+        <translation>Verwaiste Notizen zusammenführen</translation>
     </message>
     <message>
         <source>Merge {store} into {target}</source>
@@ -2043,6 +2039,10 @@
     <message>
         <source>No file will be written.</source>
         <translation>Geschrieben wird nichts.</translation>
+    </message>
+    <message>
+        <source>Orphaned files</source>
+        <translation>Verwaiste Dateien</translation>
     </message>
 </context>
 <context>
@@ -2056,8 +2056,8 @@
         <translation>Die Erinnerung, die bleibt</translation>
     </message>
     <message>
-        <source>Memory to remove, and where its lines end up</source>
-        <translation>Die Erinnerung, die verschwindet, und wo ihre Zeilen sind</translation>
+        <source>Memory to remove, with the new place of each line</source>
+        <translation>Die Notiz, die entfernt wird, mit dem neuen Platz jeder Zeile</translation>
     </message>
     <message>
         <source>{name} (kept)</source>
@@ -2125,8 +2125,8 @@
         <translation>Versuch {n}, {tool}</translation>
     </message>
     <message>
-        <source>Edits whose text to replace was not found in the memory</source>
-        <translation>Änderungen, die nicht zur Notiz passten</translation>
+        <source>Edits that failed because their old text was not found</source>
+        <translation>Änderungen, die scheiterten, weil ihr alter Text nicht gefunden wurde</translation>
     </message>
     <message>
         <source>No similar text was found in the memory.</source>
@@ -2223,8 +2223,8 @@
         <translation>Die eigenen Einstellungen dieses Dienstes entfernen</translation>
     </message>
     <message>
-        <source>Send one real request with a tool call</source>
-        <translation>Einen echten Werkzeugaufruf machen</translation>
+        <source>Send the model one request to test it</source>
+        <translation>Dem Modell zur Probe eine Anfrage senden</translation>
     </message>
     <message>
         <source>Service</source>
@@ -2371,8 +2371,8 @@
 <context>
     <name>OpenHomes</name>
     <message>
-        <source>{root} on {machine} was not opened, because it has the same identity as {home}, which is already open.</source>
-        <translation>{root} auf {machine} wird nicht geöffnet: Es hat die Kennung von {home}.</translation>
+        <source>{root} on {machine} was not opened, because it has the same home ID as {home}, which is already open.</source>
+        <translation>{root} auf {machine} wurde nicht geöffnet, weil es dieselbe Kennung hat wie {home}, das schon offen ist.</translation>
     </message>
 </context>
 <context>
@@ -2382,16 +2382,16 @@
         <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
     </message>
     <message>
-        <source>Keep the store</source>
-        <translation>Behalten</translation>
+        <source>Keep the notes</source>
+        <translation>Notizen behalten</translation>
     </message>
     <message>
         <source>Remove</source>
         <translation>Entfernen</translation>
     </message>
     <message>
-        <source>Remove the orphaned store…</source>
-        <translation>Die verwaiste Ablage entfernen…</translation>
+        <source>Remove the orphaned notes…</source>
+        <translation>Die verwaisten Notizen entfernen…</translation>
     </message>
     <message>
         <source>Remove {name} with its {notes}? The history keeps the notes, and you can undo the removal.</source>
@@ -2417,8 +2417,12 @@
         <translation>&amp;Vorschau des Zusammenführens…</translation>
     </message>
     <message>
-        <source>&amp;Remove this store…</source>
-        <translation>Diese Ablage &amp;entfernen…</translation>
+        <source>&amp;Remove these notes…</source>
+        <translation>Diese Notizen &amp;entfernen…</translation>
+    </message>
+    <message>
+        <source>All notes of this home belong to an existing project or workspace, or are global.</source>
+        <translation>Alle Notizen dieses Homes gehören zu einem vorhandenen Projekt oder Workspace oder sind global.</translation>
     </message>
     <message>
         <source>Choose a project</source>
@@ -2427,14 +2431,6 @@
     <message>
         <source>Content (read-only)</source>
         <translation>Inhalt, nur zum Lesen</translation>
-    </message>
-    <message>
-        <source>Every store of this home belongs to an existing project or workspace.</source>
-        <translation>Jede Ablage dieses Homes gehört zu einem Projekt oder Workspace, den es gibt.</translation>
-    </message>
-    <message>
-        <source>Files of the orphaned store</source>
-        <translation>Dateien der verwaisten Ablage</translation>
     </message>
     <message>
         <source>Merge &amp;into:</source>
@@ -2449,24 +2445,28 @@
         <translation>Nichts ist verwaist</translation>
     </message>
     <message>
+        <source>Orphaned files</source>
+        <translation>Verwaiste Dateien</translation>
+    </message>
+    <message>
         <source>Orphaned stores</source>
         <translation>Verwaiste Ablagen</translation>
     </message>
     <message>
-        <source>Reverie keeps no history for the location of this store, so you can remove it only with another program.</source>
-        <translation>Liegt, wo die Geschichte nichts aufbewahrt; das lässt sich nur außerhalb entfernen.</translation>
+        <source>Reverie keeps no history of these notes, so you can remove them only with another program.</source>
+        <translation>Reverie bewahrt für diese Notizen keine Geschichte auf; deshalb können Sie sie nur mit einem anderen Programm entfernen.</translation>
     </message>
     <message>
-        <source>Reverie keeps no history for the location of this store.</source>
-        <translation>Er liegt, wo die Geschichte nichts aufhebt.</translation>
+        <source>Reverie keeps no history of these notes.</source>
+        <translation>Reverie bewahrt für diese Notizen keine Geschichte auf.</translation>
     </message>
     <message>
-        <source>Show who changed the notes of this store and when, and restore earlier versions</source>
-        <translation>Wer wann etwas an seinen Notizen geändert hat, und zurückholen, was da war</translation>
+        <source>Show who changed these notes and when, and restore earlier versions</source>
+        <translation>Zeigen, wer diese Notizen wann geändert hat, und frühere Fassungen wiederherstellen</translation>
     </message>
     <message>
-        <source>The agent still loads this store in its own checkout.</source>
-        <translation>Der Agent lädt diesen Speicher in dessen eigenem Checkout weiterhin.</translation>
+        <source>The agent still loads these notes in their own checkout.</source>
+        <translation>Der Agent lädt diese Notizen in ihrem eigenen Checkout weiterhin.</translation>
     </message>
     <message>
         <source>These notes belong in global memory.</source>
@@ -2603,8 +2603,8 @@
         <translation>Gestalteter Text der Notiz</translation>
     </message>
     <message>
-        <source>This file is too large to preview. The source is still available.</source>
-        <translation>Diese Datei ist zu groß für die Vorschau. Der Quelltext ist weiterhin da.</translation>
+        <source>This file is too large to preview. You can still view its source.</source>
+        <translation>Diese Datei ist zu groß für die Vorschau. Den Quelltext können Sie ansehen.</translation>
     </message>
     <message>
         <source>This link was not opened, because Reverie opens only web and mail addresses: {address}</source>
@@ -2871,8 +2871,8 @@
         <translation>Zeitgrenze</translation>
     </message>
     <message>
-        <source>{what} of {when}, replayed on a copy of the memory as it was then. Nothing is written; secrets in the texts are not sent.</source>
-        <translation>{what} vom {when}, auf einer Kopie der Notizen von damals. Geschrieben wird nichts; Geheimnisse in den Texten werden nicht gesendet.</translation>
+        <source>{what} of {when}, replayed on a copy of the memory as it was then. No files are changed, and secrets in the texts are not sent.</source>
+        <translation>{what} vom {when}, wiederholt auf einer Kopie der Notizen von damals. Keine Datei wird geändert, und Geheimnisse in den Texten werden nicht gesendet.</translation>
     </message>
 </context>
 <context>
@@ -2894,8 +2894,8 @@
         <translation>Lösung eines Fehlers</translation>
     </message>
     <message>
-        <source>The text for the next attempt stays the same: the agent sends only the type and message of an error. Resolutions become advice later.</source>
-        <translation>Der Block bleibt: Der Agent sagt Art und Meldung. Lösungen werden später zu Rat.</translation>
+        <source>The text for the next attempt stays the same, because it contains only the type and message of an error. The agent turns resolutions into advice later.</source>
+        <translation>Der Text für den nächsten Versuch bleibt gleich, denn er enthält nur Art und Meldung eines Fehlers. Aus Lösungen macht der Agent später Ratschläge.</translation>
     </message>
     <message>
         <source>This changes the text that the next attempt gets.</source>
@@ -2966,7 +2966,7 @@
 <context>
     <name>ReviewDetail</name>
     <message>
-        <source>&amp;Agree to the loss of these lines</source>
+        <source>&amp;Agree to lose these lines</source>
         <translation>Dem Verlust dieser Zeilen &amp;zustimmen</translation>
     </message>
     <message>
@@ -3002,12 +3002,12 @@
         <translation>Den Unterschied zeigen</translation>
     </message>
     <message>
-        <source>This file is not changed: {why}</source>
-        <translation>Es bleibt, wie es ist: {why}</translation>
+        <source>This file will also be restored: {why}</source>
+        <translation>Auch diese Datei wird wiederhergestellt: {why}</translation>
     </message>
     <message>
-        <source>This file is restored as well: {why}</source>
-        <translation>Sie kommt auch zurück: {why}</translation>
+        <source>This file will not be changed: {why}</source>
+        <translation>Diese Datei wird nicht geändert: {why}</translation>
     </message>
 </context>
 <context>
@@ -3052,8 +3052,8 @@
         <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
-        <source>The model {engine} will read the threads at the top of the list. It can also read the memories listed after the threads.</source>
-        <translation>Das Modell {engine} liest die zuerst genannten Threads und darf die Notizen danach lesen.</translation>
+        <source>The model {engine} will read the sessions at the top of the list. It can also read the memories listed below the sessions.</source>
+        <translation>Das Modell {engine} wird die Sitzungen oben in der Liste lesen. Es kann auch die darunter genannten Notizen lesen.</translation>
     </message>
     <message>
         <source>You are asked once for this home and destination.</source>
@@ -3212,8 +3212,8 @@
 <context>
     <name>SideHead</name>
     <message>
-        <source>no lines of its own</source>
-        <translation>keine eigenen Zeilen</translation>
+        <source>all lines are also in the other memory</source>
+        <translation>alle Zeilen stehen auch in der anderen Notiz</translation>
     </message>
 </context>
 <context>
@@ -3419,12 +3419,12 @@
         <translation>&amp;Chronologisch</translation>
     </message>
     <message>
-        <source>The selected step in full</source>
-        <translation>Der ausgewählte Schritt ganz</translation>
+        <source>Reason for the end: {finish}. Input and output tokens: {usage}</source>
+        <translation>Grund für das Ende: {finish}. Tokens ein und aus: {usage}</translation>
     </message>
     <message>
-        <source>ended: {finish}, tokens in and out: {usage}</source>
-        <translation>geendet: {finish}, Tokens ein und aus: {usage}</translation>
+        <source>The selected step in full</source>
+        <translation>Der ausgewählte Schritt ganz</translation>
     </message>
 </context>
 <context>
@@ -3560,8 +3560,8 @@
         <translation>Wieder&amp;holen…</translation>
     </message>
     <message>
-        <source>Run again with another model or prompt, on a copy; nothing is written</source>
-        <translation>Ein anderes Modell oder mit anderem Prompt fragen, auf einer Kopie: Geschrieben wird nichts</translation>
+        <source>Run this again with another model or prompt on a copy; no files are changed</source>
+        <translation>Mit anderem Modell oder Prompt auf einer Kopie wiederholen; keine Datei wird geändert</translation>
     </message>
     <message>
         <source>Save the trace as a file</source>
@@ -3576,8 +3576,8 @@
         <translation>Stelle zeigen</translation>
     </message>
     <message>
-        <source>Show the conversation at that point</source>
-        <translation>Was gerade dann gesagt wurde</translation>
+        <source>Show this point in the conversation</source>
+        <translation>Diese Stelle im Gespräch zeigen</translation>
     </message>
     <message>
         <source>Steps</source>
@@ -3910,12 +3910,12 @@
         <translation>Die Datei ist wie damals.</translation>
     </message>
     <message>
-        <source>View of the file</source>
-        <translation>Was von der Datei gezeigt wird</translation>
-    </message>
-    <message>
         <source>What changed</source>
         <translation>Was sich änderte</translation>
+    </message>
+    <message>
+        <source>What to show of the file</source>
+        <translation>Was von der Datei gezeigt wird</translation>
     </message>
     <message>
         <source>Who wrote each line</source>
@@ -3937,8 +3937,8 @@
         <translation>Abfrage</translation>
     </message>
     <message>
-        <source>{events} changes were reported by file events, {rescans} were found by full scans.</source>
-        <translation>{events} Änderungen kamen als Ereignis, {rescans} durch volles Lesen.</translation>
+        <source>The system reported {events} changes. Reverie found {rescans} by checking all files.</source>
+        <translation>Das System meldete {events} Änderungen. Reverie fand {rescans} beim Prüfen aller Dateien.</translation>
     </message>
 </context>
 <context>
@@ -4036,8 +4036,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von Hand eine einzige Notiz daraus machen</translation>
     </message>
     <message>
-        <source>Nothing is worth a look</source>
-        <translation>Hier ist nichts, das einen Blick wert ist</translation>
+        <source>Nothing needs your attention</source>
+        <translation>Nichts braucht Ihre Aufmerksamkeit</translation>
     </message>
     <message>
         <source>Open the o&amp;ther</source>
@@ -4257,8 +4257,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Eintrag fällt weg.</numerusform><numerusform>%n Einträge fallen weg.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n facts below the cutoff</source>
-        <translation><numerusform>%n unter der Schnittlinie</numerusform><numerusform>%n unter der Schnittlinie</numerusform></translation>
+        <source>%n facts no longer loaded</source>
+        <translation><numerusform>%n Angabe nicht mehr geladen</numerusform><numerusform>%n Angaben nicht mehr geladen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n facts without a source</source>
@@ -4277,10 +4277,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files are already the same</source>
-        <translation><numerusform>%n ist schon gleich</numerusform><numerusform>%n sind schon gleich</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n files are not sent because they are too large or not text files.</source>
         <translation><numerusform>%n Datei bleibt hier, weil sie zu groß oder kein Text ist.</numerusform><numerusform>%n Dateien bleiben hier, weil sie zu groß oder kein Text sind.</numerusform></translation>
     </message>
@@ -4291,6 +4287,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n files have unsaved text, which is kept as drafts.</source>
         <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files need no change</source>
+        <translation><numerusform>%n Datei braucht keine Änderung</numerusform><numerusform>%n Dateien brauchen keine Änderung</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files were restored.</source>
@@ -4333,16 +4333,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile</numerusform><numerusform>%n Zeilen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lines are removed.</source>
-        <translation><numerusform>%n ist weg.</numerusform><numerusform>%n sind weg.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n lines are reworded here.</source>
-        <translation><numerusform>%n steht hier in anderen Worten.</numerusform><numerusform>%n stehen hier in anderen Worten.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n lines moved here.</source>
-        <translation><numerusform>%n kam hierher.</numerusform><numerusform>%n kamen hierher.</numerusform></translation>
+        <source>%n lines are only in this memory</source>
+        <translation><numerusform>%n Zeile steht nur in dieser Notiz</numerusform><numerusform>%n Zeilen stehen nur in dieser Notiz</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines of an unknown type</source>
@@ -4353,8 +4345,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lines only in this memory</source>
-        <translation><numerusform>%n Zeile nur hier</numerusform><numerusform>%n Zeilen nur hier</numerusform></translation>
+        <source>%n lines were moved there.</source>
+        <translation><numerusform>%n Zeile wurde dorthin verschoben.</numerusform><numerusform>%n Zeilen wurden dorthin verschoben.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines were removed.</source>
+        <translation><numerusform>%n Zeile wurde entfernt.</numerusform><numerusform>%n Zeilen wurden entfernt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines were reworded.</source>
+        <translation><numerusform>%n Zeile wurde umformuliert.</numerusform><numerusform>%n Zeilen wurden umformuliert.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines would be lost:</source>
@@ -4457,6 +4457,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Treffer mit einigen der Wörter</numerusform><numerusform>%n Treffer mit einigen der Wörter</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n sessions waiting.</source>
+        <translation><numerusform>%n Sitzung wartet.</numerusform><numerusform>%n Sitzungen warten.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n stale statements</source>
         <translation><numerusform>%n veraltete Aussage</numerusform><numerusform>%n veraltete Aussagen</numerusform></translation>
     </message>
@@ -4467,10 +4471,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n things worth a look</source>
         <translation><numerusform>%n Fund, der einen Blick wert ist</numerusform><numerusform>%n Funde, die einen Blick wert sind</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n threads waiting.</source>
-        <translation><numerusform>%n Thread wartet.</numerusform><numerusform>%n Threads warten.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n times</source>
@@ -4543,10 +4543,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Begin notes at</source>
         <translation>&amp;Beginnen bei</translation>
-    </message>
-    <message>
-        <source>&amp;Both in one note</source>
-        <translation>&amp;Beide in einer Notiz</translation>
     </message>
     <message>
         <source>&amp;Cancel</source>
@@ -4677,8 +4673,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Letzte Läufe</translation>
     </message>
     <message>
-        <source>&amp;Leave it in the orphaned store</source>
-        <translation>In der verwaisten Ablage &amp;lassen</translation>
+        <source>&amp;Leave it where it is</source>
+        <translation>&amp;Dort lassen, wo sie ist</translation>
     </message>
     <message>
         <source>&amp;Mark all as seen</source>
@@ -4933,16 +4929,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung, die länger braucht, wird beendet und ändert nichts.</translation>
     </message>
     <message>
-        <source>A folder already has the path of this note, or a note already has the path of its folder.</source>
-        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
+        <source>A file of the home names this project.</source>
+        <translation>Eine Datei des Homes nennt dieses Projekt.</translation>
     </message>
     <message>
         <source>A home may have moved</source>
         <translation>Ein Home wurde verschoben</translation>
     </message>
     <message>
-        <source>A memory cannot have this name: {why}. The note remains in the orphaned store.</source>
-        <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
+        <source>A memory cannot have this name: {why}. The note stays where it is.</source>
+        <translation>Keine Notiz kann diesen Namen haben: {why}. Sie bleibt, wo sie ist.</translation>
     </message>
     <message>
         <source>A pinned memory is never deleted or renamed by a consolidation</source>
@@ -5101,8 +5097,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Anti-Patterns hängen vom Ziel der nächsten Iteration ab, das noch nicht bekannt ist.</translation>
     </message>
     <message>
-        <source>Applied: {changes} in {files}.</source>
-        <translation>Angewendet: {changes} in {files}.</translation>
+        <source>Applied {changes} in {files}.</source>
+        <translation>{changes} in {files} angewendet.</translation>
     </message>
     <message>
         <source>Applies to this home only.</source>
@@ -5215,10 +5211,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Bad JSON</source>
         <translation>Fehlerhaftes JSON</translation>
-    </message>
-    <message>
-        <source>Below the cutoff: {text}</source>
-        <translation>Unter der Schnittlinie: {text}</translation>
     </message>
     <message>
         <source>Blocked by a safety check</source>
@@ -5391,6 +5383,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Collapse every folder</source>
         <translation>Alle Ordner schließen</translation>
+    </message>
+    <message>
+        <source>Combine &amp;both in one note</source>
+        <translation>&amp;Beide in einer Notiz zusammenführen</translation>
     </message>
     <message>
         <source>Command &amp;palette…</source>
@@ -5793,6 +5789,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anleitung</translation>
     </message>
     <message>
+        <source>If Reverie writes to these memories, they could be damaged, or the agent could stop reading them. Reverie asks again when the layout or version changes.</source>
+        <translation>Wenn Reverie hier schreibt, könnten diese Notizen beschädigt werden, oder der Agent liest sie nicht mehr. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
+    </message>
+    <message>
         <source>If you save, your text overwrites the changes made by others.</source>
         <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
     </message>
@@ -5889,8 +5889,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel aus &amp;Umgebungsvariable</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent and nothing is recorded.</source>
-        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesendet, nichts aufgezeichnet.</translation>
+        <source>LOKI_FAILURE_MEMORY is 0 in this environment: the agent records no failures, and the next attempt gets no lessons.</source>
+        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Der Agent zeichnet keine Fehlschläge auf, und der nächste Versuch bekommt keine Lehren.</translation>
     </message>
     <message>
         <source>LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons from failed attempts.</source>
@@ -5931,10 +5931,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Left out: stored in a namespace</source>
         <translation>Ausgelassen: in einem Namensraum</translation>
-    </message>
-    <message>
-        <source>Less precise now; before: {before}</source>
-        <translation>Ungenauer als vorher: {before}</translation>
     </message>
     <message>
         <source>Lesson: {line}</source>
@@ -5981,8 +5977,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
-        <source>Line {line}: “{about}” uses different code points than the name of its file</source>
-        <translation>Zeile {line}: „{about}“ ist mit anderen Zeichencodes geschrieben als die Datei</translation>
+        <source>Line {line}: “{about}” is not spelled exactly like the name of its file</source>
+        <translation>Zeile {line}: „{about}“ ist nicht genau so geschrieben wie der Name der Datei</translation>
     </message>
     <message>
         <source>Line {n}</source>
@@ -6027,10 +6023,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Mark every memory that someone else edited as seen</source>
         <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
-    </message>
-    <message>
-        <source>Meaning reversed; before: {before}</source>
-        <translation>Sagt das Gegenteil: {before}</translation>
     </message>
     <message>
         <source>Memories changed by someone else since you last viewed them</source>
@@ -6105,20 +6097,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Weiteres</translation>
     </message>
     <message>
-        <source>More certain now; before: {before}</source>
-        <translation>Bestimmter als vorher: {before}</translation>
-    </message>
-    <message>
         <source>Move the selection to another folder or scope; pins and usage are kept</source>
         <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
     </message>
     <message>
         <source>Move {name}/ out of the home</source>
         <translation>{name}/ wegnehmen</translation>
-    </message>
-    <message>
-        <source>Moved under a heading that changes the meaning; before: {before}</source>
-        <translation>Unter einer Überschrift, die den Sinn umkehrt: {before}</translation>
     </message>
     <message>
         <source>N&amp;otice changes by</source>
@@ -6131,10 +6115,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Name already in use</source>
         <translation>Ein Name ist vergeben</translation>
-    </message>
-    <message>
-        <source>Name changed; before: {before}</source>
-        <translation>Anderer Name: {before}</translation>
     </message>
     <message>
         <source>Ne&amp;xt tab</source>
@@ -6196,6 +6176,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>No description</source>
         <translation>Keine Beschreibung</translation>
     </message>
+    <message numerus="yes">
+        <source>No findings in %n memories</source>
+        <translation><numerusform>Keine Funde in %n Notiz</numerusform><numerusform>Keine Funde in %n Notizen</numerusform></translation>
+    </message>
+    <message>
+        <source>No longer loaded: {text}</source>
+        <translation>Nicht mehr geladen: {text}</translation>
+    </message>
     <message>
         <source>No longer true</source>
         <translation>Stimmt nicht mehr</translation>
@@ -6245,12 +6233,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Keinem Lauf</translation>
     </message>
     <message>
-        <source>No source: {text}</source>
-        <translation>Ohne Quelle: {text}</translation>
+        <source>No sessions waiting.</source>
+        <translation>Keine Sitzungen warten.</translation>
     </message>
     <message>
-        <source>No threads waiting.</source>
-        <translation>Keine Threads warten.</translation>
+        <source>No source: {text}</source>
+        <translation>Ohne Quelle: {text}</translation>
     </message>
     <message>
         <source>No transcript yet</source>
@@ -6296,10 +6284,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Notes directly in memory/</source>
         <translation>Lose Notizen in memory/</translation>
     </message>
-    <message numerus="yes">
-        <source>Nothing found in %n memories</source>
-        <translation><numerusform>In %n Notiz nichts gefunden</numerusform><numerusform>In %n Notizen nichts gefunden</numerusform></translation>
-    </message>
     <message>
         <source>Nothing has failed here</source>
         <translation>Hier ist nichts fehlgeschlagen</translation>
@@ -6327,10 +6311,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Nothing to write</source>
         <translation>Nichts zu schreiben</translation>
-    </message>
-    <message>
-        <source>Number changed; before: {before}</source>
-        <translation>Andere Zahl: {before}</translation>
     </message>
     <message>
         <source>OK</source>
@@ -6421,8 +6401,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschau</translation>
     </message>
     <message>
-        <source>Preview, nothing is written yet. {summary}</source>
-        <translation>Vorschau, noch ist nichts geschrieben. {summary}</translation>
+        <source>Preview: nothing changed yet. {summary}</source>
+        <translation>Vorschau: Noch nichts geändert. {summary}</translation>
     </message>
     <message>
         <source>Previous confli&amp;ct</source>
@@ -6565,8 +6545,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts sagt, wo es jetzt ist. Wer es weiß, wählt das Projekt aus, das an seine Stelle tritt.</translation>
     </message>
     <message>
-        <source>Reverie could not find out which project this store belongs to. Choose a project.</source>
-        <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
+        <source>Reverie could not find out which project these notes belong to. Choose a project.</source>
+        <translation>Reverie konnte nicht herausfinden, zu welchem Projekt diese Notizen gehören. Wählen Sie ein Projekt aus.</translation>
     </message>
     <message numerus="yes">
         <source>Reverie could not process changes %n times; the log has the reason.</source>
@@ -6705,7 +6685,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Geheimnisse, unsichtbare Zeichen, Anweisungen und beschädigter Text</translation>
     </message>
     <message>
-        <source>Select a file on this machine first.</source>
+        <source>Select a file on this computer first.</source>
         <translation>Wählen Sie zuerst eine Datei auf diesem Rechner aus.</translation>
     </message>
     <message>
@@ -7153,6 +7133,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
     <message>
+        <source>The agent's settings turn off the recording of failures.</source>
+        <translation>Die Einstellungen des Agenten schalten das Aufzeichnen von Fehlschlägen aus.</translation>
+    </message>
+    <message>
         <source>The amount of free disk space could not be determined.</source>
         <translation>Wie viel frei ist, ließ sich nicht feststellen.</translation>
     </message>
@@ -7193,16 +7177,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste dieses Homes laufen.</translation>
     </message>
     <message>
+        <source>The background services of this home run in another process ({purpose}, process {pid}).</source>
+        <translation>Die Hintergrunddienste dieses Homes laufen in einem anderen Prozess ({purpose}, Prozess {pid}).</translation>
+    </message>
+    <message>
         <source>The background services report a problem</source>
         <translation>Die Hintergrunddienste melden ein Problem</translation>
     </message>
     <message>
         <source>The background services report no problem</source>
         <translation>Die Hintergrunddienste melden kein Problem</translation>
-    </message>
-    <message>
-        <source>The background services run in another process: {purpose}, process {pid}.</source>
-        <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
     </message>
     <message>
         <source>The call of {tool} {where} was not valid JSON: {quote}</source>
@@ -7253,8 +7237,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Umgebungsvariable mit dem Schlüssel. Leer: die übliche.</translation>
     </message>
     <message>
+        <source>The fact was moved under a heading that changes its meaning (was: {before})</source>
+        <translation>Die Angabe steht jetzt unter einer Überschrift, die ihren Sinn ändert (vorher: {before})</translation>
+    </message>
+    <message>
         <source>The file on disk cannot be written.</source>
         <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The file {file} of the home names this project.</source>
+        <translation>Die Datei {file} des Homes nennt dieses Projekt.</translation>
     </message>
     <message>
         <source>The folder already contains files or folders with the same name:</source>
@@ -7269,20 +7261,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Verglichen mit dem übrigen Fenster.</translation>
     </message>
     <message>
-        <source>The home records this project in {file}.</source>
-        <translation>Das Home selbst nennt es ({file}).</translation>
-    </message>
-    <message>
-        <source>The home records this project.</source>
-        <translation>Das Home selbst nennt es.</translation>
-    </message>
-    <message>
         <source>The interval is not valid</source>
         <translation>Der Abstand ist ungültig</translation>
     </message>
     <message>
         <source>The interval is valid</source>
         <translation>Der Abstand ist gültig</translation>
+    </message>
+    <message>
+        <source>The kept memory already had the only line.</source>
+        <translation>Die Notiz, die bleibt, hatte die einzige Zeile schon.</translation>
+    </message>
+    <message>
+        <source>The kept memory already had {count} of {all} lines.</source>
+        <translation>Die Notiz, die bleibt, hatte schon {count} von {all} Zeilen.</translation>
     </message>
     <message numerus="yes">
         <source>The last %n responses were cut off or failed. Such responses do not start the writer.</source>
@@ -7339,6 +7331,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The maximum number of rollouts in one extraction. The next extraction processes the rest.</source>
         <translation>Rollouts je Extraktion; die nächste nimmt die übrigen.</translation>
+    </message>
+    <message>
+        <source>The meaning was reversed (was: {before})</source>
+        <translation>Der Sinn wurde umgekehrt (vorher: {before})</translation>
     </message>
     <message>
         <source>The memory file can be written</source>
@@ -7457,8 +7453,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Modell schlug vor, was zu merken ist.</translation>
     </message>
     <message>
-        <source>The model used {tokens}, {cost}.</source>
-        <translation>Das Modell hat {tokens} verbraucht, {cost}.</translation>
+        <source>The model used {tokens} ({cost}).</source>
+        <translation>Das Modell verbrauchte {tokens} ({cost}).</translation>
     </message>
     <message>
         <source>The model was not checked: models are unknown here.</source>
@@ -7485,6 +7481,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Seine Antwort wurde an der Ausgabegrenze abgeschnitten.</translation>
     </message>
     <message>
+        <source>The name was changed (was: {before})</source>
+        <translation>Der Name wurde geändert (vorher: {before})</translation>
+    </message>
+    <message>
         <source>The newest sessions load no index; the agent chooses memories for each prompt.</source>
         <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
     </message>
@@ -7501,6 +7501,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die nächste im Hintergrund kommt nach 6 Stunden.</translation>
     </message>
     <message>
+        <source>The note cannot be added, because a folder already has its path or a note has the path of its folder.</source>
+        <translation>Die Notiz kann nicht hinzugefügt werden: Ihr Pfad gehört schon einem Ordner, oder der ihres Ordners einer Notiz.</translation>
+    </message>
+    <message>
         <source>The note cannot be read: {why}</source>
         <translation>Kann nicht gelesen werden: {why}</translation>
     </message>
@@ -7513,8 +7517,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Daraus wird {path}, Byte für Byte.</translation>
     </message>
     <message>
-        <source>The note is larger than the agent's file size limit. The note remains in the orphaned store.</source>
-        <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
+        <source>The note is larger than the agent's file size limit. It stays where it is.</source>
+        <translation>Die Notiz ist größer als die Grenze des Agenten für eine Datei. Sie bleibt, wo sie ist.</translation>
     </message>
     <message>
         <source>The note remains pinned.</source>
@@ -7529,8 +7533,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Rollouts, die gleichzeitig gelesen werden.</translation>
     </message>
     <message>
-        <source>The only line was here already.</source>
-        <translation>Ihre einzige Zeile war schon hier.</translation>
+        <source>The number was changed (was: {before})</source>
+        <translation>Die Zahl wurde geändert (vorher: {before})</translation>
     </message>
     <message>
         <source>The open memory has no changes.</source>
@@ -7545,8 +7549,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das System sagt: {error}.</translation>
     </message>
     <message>
-        <source>The orphaned store was not changed.</source>
-        <translation>Die verwaiste Ablage blieb, wie sie war.</translation>
+        <source>The orphaned notes were not changed.</source>
+        <translation>Die verwaisten Notizen wurden nicht geändert.</translation>
     </message>
     <message>
         <source>The outcome is {outcome}.</source>
@@ -7613,8 +7617,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Laut Einstellungen: durch Suchen.</translation>
     </message>
     <message>
-        <source>The store's settings turn off the recording of episodes.</source>
-        <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
+        <source>The statement is less precise now (was: {before})</source>
+        <translation>Die Aussage ist jetzt ungenauer (vorher: {before})</translation>
+    </message>
+    <message>
+        <source>The statement is more certain now (was: {before})</source>
+        <translation>Die Aussage ist jetzt bestimmter (vorher: {before})</translation>
     </message>
     <message>
         <source>The suggestion was accepted.</source>
@@ -7663,6 +7671,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The turn used this model.</source>
         <translation>Es ist das Modell des Zugs.</translation>
+    </message>
+    <message>
+        <source>The values of two facts were combined (was: {before})</source>
+        <translation>Die Werte zweier Angaben wurden vermischt (vorher: {before})</translation>
+    </message>
+    <message>
+        <source>The version was changed (was: {before})</source>
+        <translation>Die Version wurde geändert (vorher: {before})</translation>
     </message>
     <message>
         <source>The workspace has its own memory writer</source>
@@ -7777,8 +7793,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Unter {path} liegt etwas, das keine Datei ist.</translation>
     </message>
     <message>
-        <source>They are following {transcripts}.</source>
-        <translation>Folgt {transcripts}.</translation>
+        <source>These notes belong to {name}. {reasons}</source>
+        <translation>Diese Notizen gehören zu {name}. {reasons}</translation>
+    </message>
+    <message>
+        <source>They are watching {transcripts}.</source>
+        <translation>Sie beobachten {transcripts}.</translation>
     </message>
     <message>
         <source>This agent has no memory writer</source>
@@ -7793,8 +7813,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieser Agent führt keine Mitschrift, der man folgen könnte.</translation>
     </message>
     <message>
-        <source>This anti-pattern is in the older store, which the agent no longer writes.</source>
-        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
+        <source>This anti-pattern is in an older file that the agent no longer updates.</source>
+        <translation>Dieses Anti-Pattern steht in einer älteren Datei, die der Agent nicht mehr aktualisiert.</translation>
     </message>
     <message numerus="yes">
         <source>This changes %n lines:</source>
@@ -7845,12 +7865,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
     </message>
     <message>
-        <source>This regular expression takes too many steps to search this text. Simplify it.</source>
-        <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
-    </message>
-    <message>
-        <source>This store belongs to {name}. {reasons}</source>
-        <translation>Gehört zu {name}. {reasons}</translation>
+        <source>This regular expression takes too long to search this text. Simplify it.</source>
+        <translation>Dieser reguläre Ausdruck braucht für diesen Text zu lange. Vereinfachen Sie ihn.</translation>
     </message>
     <message>
         <source>This window no longer watches the home for changes. Open the home again.</source>
@@ -7977,16 +7993,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Übliche &amp;Größe</translation>
     </message>
     <message>
-        <source>Values of two facts combined; before: {before}</source>
-        <translation>Werte zweier Angaben in einer: {before}</translation>
-    </message>
-    <message>
         <source>Verdict</source>
         <translation>Befund</translation>
-    </message>
-    <message>
-        <source>Version changed; before: {before}</source>
-        <translation>Andere Version: {before}</translation>
     </message>
     <message>
         <source>Warnings</source>
@@ -8067,10 +8075,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Write without a model</source>
         <translation>Ohne Modell schreiben</translation>
-    </message>
-    <message>
-        <source>Writing could damage these memories or turn them off for the agent. Reverie asks again when the layout or version changes.</source>
-        <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
     </message>
     <message>
         <source>Writing the changes…</source>
@@ -8161,8 +8165,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>alles wurde bei der Prüfung abgelehnt</translation>
     </message>
     <message>
-        <source>all lines already exist</source>
-        <translation>jede Zeile ist da</translation>
+        <source>all lines are already there</source>
+        <translation>alle Zeilen sind schon da</translation>
     </message>
     <message>
         <source>always loaded</source>
@@ -8353,8 +8357,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>verworfen</translation>
     </message>
     <message>
-        <source>does not exist now</source>
-        <translation>jetzt nicht da</translation>
+        <source>does not exist at the moment</source>
+        <translation>gibt es zurzeit nicht</translation>
     </message>
     <message>
         <source>done</source>
@@ -8561,11 +8565,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Start</translation>
     </message>
     <message>
-        <source>line end at the end of the file</source>
-        <translation>das Zeilenende am Ende der Datei</translation>
+        <source>line ending at the end of the file</source>
+        <translation>Zeilenende am Ende der Datei</translation>
     </message>
     <message>
-        <source>line ends (LF or CR LF)</source>
+        <source>line endings (LF or CR LF)</source>
         <translation>Zeilenenden (LF oder CR LF)</translation>
     </message>
     <message>
@@ -8631,6 +8635,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>mux loads this only if its “memory-hot-set” experiment is on. Reverie cannot detect whether it is.</source>
         <translation>mux lädt das nur, wenn sein Experiment „memory-hot-set“ an ist. Reverie kann nicht erkennen, ob das so ist.</translation>
+    </message>
+    <message>
+        <source>named in the home's files</source>
+        <translation>in Dateien des Homes genannt</translation>
     </message>
     <message>
         <source>needs attention</source>
@@ -8773,12 +8781,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>aus</translation>
     </message>
     <message>
-        <source>older layout</source>
-        <translation>ältere Ordnung</translation>
+        <source>older file</source>
+        <translation>ältere Datei</translation>
     </message>
     <message>
-        <source>older store</source>
-        <translation>ältere Ablage</translation>
+        <source>older layout</source>
+        <translation>ältere Ordnung</translation>
     </message>
     <message>
         <source>one of the newest lessons</source>
@@ -8833,12 +8841,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>wird nach Genehmigung gelesen</translation>
     </message>
     <message>
-        <source>read by a part of the agent</source>
-        <translation>liest ein Teil des Agenten</translation>
-    </message>
-    <message>
         <source>read by another part of the agent</source>
         <translation>von einem anderen Teil des Agenten gelesen</translation>
+    </message>
+    <message>
+        <source>read only by part of the agent</source>
+        <translation>nur von einem Teil des Agenten gelesen</translation>
     </message>
     <message>
         <source>read when needed</source>
@@ -8867,10 +8875,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>recalled in part: the model gets only the first 4,096 bytes</source>
         <translation>teilweise abgerufen: Nur die ersten 4.096 Bytes erreichen das Modell</translation>
-    </message>
-    <message>
-        <source>recorded in the home</source>
-        <translation>vom Home genannt</translation>
     </message>
     <message numerus="yes">
         <source>removed %n notes from conversations that other memories already contain</source>
@@ -8929,16 +8933,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n-mal gesehen</numerusform><numerusform>%n-mal gesehen</numerusform></translation>
     </message>
     <message>
-        <source>sent for this goal</source>
-        <translation>wird zu diesem Ziel gesendet</translation>
+        <source>sent to the agent for this goal</source>
+        <translation>wird dem Agenten zu diesem Ziel gesendet</translation>
     </message>
     <message>
         <source>shortened to fit</source>
         <translation>auf das Passende gekürzt</translation>
     </message>
     <message>
-        <source>shown from entry {number}</source>
-        <translation>gezeigt ab Nummer {number}</translation>
+        <source>showing entries from number {number} on</source>
+        <translation>gezeigt ab Eintrag {number}</translation>
     </message>
     <message>
         <source>skipped</source>
@@ -9065,8 +9069,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>oft benutzt</translation>
     </message>
     <message>
-        <source>used: agent {agent}×, you and Reverie {own}×</source>
-        <translation>benutzt: Agent {agent}×, Sie und Reverie {own}×</translation>
+        <source>used {agent}× by the agent, {own}× by you and Reverie</source>
+        <translation>benutzt: {agent}× vom Agenten, {own}× von Ihnen und Reverie</translation>
     </message>
     <message>
         <source>waiting</source>
@@ -9133,8 +9137,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{amount} Tokens</translation>
     </message>
     <message>
-        <source>{before} no longer exists, and {root} may be the same home.</source>
-        <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
+        <source>{before} no longer exists. {root} may be the same home in a new place.</source>
+        <translation>{before} gibt es nicht mehr. {root} ist vielleicht dasselbe Home an einem neuen Ort.</translation>
     </message>
     <message>
         <source>{bytes} bytes · {tokens} tokens</source>
@@ -9151,10 +9155,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>{count} of %n turns counted</source>
         <translation><numerusform>{count} von %n Zug gezählt</numerusform><numerusform>{count} von %n Zügen gezählt</numerusform></translation>
-    </message>
-    <message>
-        <source>{count} of {all} lines were here already.</source>
-        <translation>{count} von {all} Zeilen waren schon hier.</translation>
     </message>
     <message>
         <source>{detail} is set, so Claude Code loads nothing here. This is what it would load.</source>
@@ -9405,8 +9405,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} ist schon gleich.</translation>
     </message>
     <message>
-        <source>{path} does not change; the different lines remain only in the orphaned store.</source>
-        <translation>{path} bleibt, wie es ist; was sich unterscheidet, bleibt nur in der verwaisten Ablage.</translation>
+        <source>{path} does not change; the different lines remain only in the orphaned note.</source>
+        <translation>{path} ändert sich nicht; die abweichenden Zeilen bleiben nur in der verwaisten Notiz.</translation>
     </message>
     <message>
         <source>{path} does not change; the orphaned note is added as {beside}.</source>
@@ -9421,12 +9421,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} gibt es nicht: Hier wurde noch nichts gesagt.</translation>
     </message>
     <message>
-        <source>{path} is another checkout of a repository with more notes in a different store.</source>
-        <translation>{path} ist ein weiterer Checkout eines Repositorys, dessen meiste Notizen in einem anderen Speicher liegen.</translation>
-    </message>
-    <message>
         <source>{path} is not a regular file.</source>
         <translation>{path} ist keine gewöhnliche Datei.</translation>
+    </message>
+    <message>
+        <source>{path} is one of several checkouts of a repository, and another has more notes.</source>
+        <translation>{path} ist einer von mehreren Checkouts eines Repositorys, und ein anderer hat mehr Notizen.</translation>
     </message>
     <message>
         <source>{path} is write-protected.</source>
@@ -9493,12 +9493,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{statements} in {memories}</translation>
     </message>
     <message>
-        <source>{summary} Not changed, because these files were edited later: {paths}</source>
-        <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
+        <source>{summary} These files were not changed, because they were edited later: {paths}</source>
+        <translation>{summary} Diese Dateien wurden nicht geändert, weil sie später bearbeitet wurden: {paths}</translation>
     </message>
     <message>
-        <source>{summary} Not changed, because this file was edited later: {paths}</source>
-        <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
+        <source>{summary} This file was not changed, because it was edited later: {paths}</source>
+        <translation>{summary} Diese Datei wurde nicht geändert, weil sie später bearbeitet wurde: {paths}</translation>
     </message>
     <message>
         <source>{text} ({age})</source>
@@ -9609,8 +9609,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{what}, Zeile {line}</translation>
     </message>
     <message>
-        <source>{what}: from {start}, {length}</source>
-        <translation>{what}: ab {start}, {length}</translation>
+        <source>{what}: began after {start}, took {length}</source>
+        <translation>{what}: begann nach {start}, dauerte {length}</translation>
     </message>
     <message>
         <source>{why} · the running agent has not loaded this pin yet</source>

@@ -205,8 +205,8 @@ def test_a_diff_shows_control_characters_escaped(qtbot: Any) -> None:
 @pytest.mark.parametrize(
     ("paths", "said"),
     [
-        (("a.md",), "Not changed, because this file was edited later: a.md"),
-        (("a.md", "b.md"), "Not changed, because these files were edited later: a.md, b.md"),
+        (("a.md",), "This file was not changed, because it was edited later: a.md"),
+        (("a.md", "b.md"), "These files were not changed, because they were edited later: a.md, b.md"),
     ],
 )
 def test_what_an_undo_left_is_said_of_one_and_of_several(paths: tuple[str, ...], said: str) -> None:
@@ -224,9 +224,10 @@ def test_where_each_line_of_a_merged_memory_went() -> None:
     assert [line.fate for line in lines] == ["same", "moved", "reworded", "gone"]
     assert lines[2].match == "- The bike waits there now."
     assert merge_words(Counter(line.fate for line in lines)) == (
-        "1 of 4 lines were here already. 1 line moved here. 1 line is reworded here. 1 line is removed."
+        "The kept memory already had 1 of 4 lines. 1 line was moved there. 1 line was reworded. "
+        "1 line was removed."
     )
-    assert merge_words({"same": 1}) == "The only line was here already."
+    assert merge_words({"same": 1}) == "The kept memory already had the only line."
 
 
 def test_words_that_differ_are_found_and_lines_without_anything_in_common_are_left() -> None:
@@ -481,7 +482,7 @@ def test_a_merge_is_shown_as_what_stays_what_goes_and_the_result(windows: Window
     assert files.tree.select_part(merge.group.files[0].path, None)
     view = files.detail.merge
     assert view.isVisible()
-    assert "lines were here already." in view.summary.text()
+    assert "The kept memory already had " in view.summary.text()
     assert view.kept_name.text().endswith("(kept)")
     assert view.gone_name.text().endswith("(removed)")
     assert files.detail.result.isVisible()
@@ -692,11 +693,11 @@ def test_a_run_shows_its_report_card_and_each_hunk_what_it_is_about(windows: Win
     driver.until(lambda: pane.card.text() != "")
     assert pane.card.text().startswith("Kept 5 of 6 facts · 1 changed value · 1 fact without a source")
     text = pane.detail.diff.toPlainText()
-    assert "Meaning reversed; before: No sleeps in tests;" in text
+    assert "The meaning was reversed (was: No sleeps in tests;" in text
     assert "Lost: Name tests after the behaviour, not the function." in text
     assert "No source: The mail server of the accounting office restarts at noon." in text
     # Each stands at its own hunk.
-    assert text.index("Meaning reversed") < text.index("+ 2. Sleeps") < text.index("Lost: ")
+    assert text.index("The meaning was reversed") < text.index("+ 2. Sleeps") < text.index("Lost: ")
 
 
 def test_a_change_of_the_agent_that_takes_facts_out_says_so_and_is_undone(

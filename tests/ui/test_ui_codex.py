@@ -113,7 +113,7 @@ def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
             driver.until(lambda: bool(opened.waiting))
         assert list(touched) == []
         assert "Codex is consolidating" in driver.pane.banner.text
-        assert "saves your text automatically" in driver.pane.banner.text
+        assert "will save your text automatically" in driver.pane.banner.text
         assert problems(driver.window) == []
         driver.pane.text.setPlainText(end.replace("- typed", "- typed on"))
         assert file.read_text() == before
@@ -473,7 +473,7 @@ def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
     driver.until(
         lambda: any(row.line.label == "Extraction by Reverie" for row in driver.footer.agent.rows if row.line)
     )
-    assert "threads waiting" in driver.footer.agent.rows[-1].value.text()
+    assert "sessions waiting" in driver.footer.agent.rows[-1].value.text()
     assert driver.footer.button.accessibleName().startswith("Extract rollouts, without a model")
     assert problems(driver.window) == []
     driver.window.picker.hide()
@@ -568,7 +568,7 @@ def test_where_results_become_notes_the_footer_and_the_dialog_say_so(qtbot: Any)
     for to_notes in (True, False):
         view = ExtractView(None, "", 7, "", "rules", "The default.", to_notes)
         line = extraction_words.footer_line(view, running=False)
-        assert line.text.startswith("7 threads waiting.")
+        assert line.text.startswith("7 sessions waiting.")
         dialog = ExtractDialog(Icons(), lambda: 0)
         qtbot.addWidget(dialog)
         dialog.say_standing(view)

@@ -170,7 +170,7 @@ def test_after_apply_the_review_is_that_of_the_finished_run(windows: Windows, ho
     assert pane.title.text().startswith("Consolidation")
     assert pane.undo.isEnabled()
     assert not pane.apply_button.isVisible()
-    assert pane.message.text.startswith(f"Applied: {changes} changes in ")
+    assert pane.message.text.startswith(f"Applied {changes} changes in ")
     assert "1 file in part" in pane.facts.text()
     assert "Merged" not in pane.facts.text(), "that was the plan"
 

@@ -119,7 +119,9 @@ def test_a_goal_tells_anti_patterns_and_where_they_are(
     assert "- (prior) guessing" in tab.text.toPlainText()
     tab.bar.setCurrentIndex(1)
     tab.list.pick(tab.list.shown[-1].key)
-    assert [row.look.below.partition(" · ")[0] for row in tab.list.shown][-1] == "sent for this goal"
+    assert [row.look.below.partition(" · ")[0] for row in tab.list.shown][
+        -1
+    ] == "sent to the agent for this goal"
     assert "Do: read the log" in tab.text.toPlainText()
     assert not tab.resolve.isVisible()
     with qtbot.waitSignal(tab.open_wanted) as opened:
@@ -206,7 +208,7 @@ def test_nothing_the_switch_and_damage_are_said_in_words(
     assert "turn off the recording" in tab.state.text()
     assert "1 record cannot be read" in tab.state.text()
     assert "task-torn.json" in tab.state.toolTip()
-    assert tab.none.text() == "No episodes have failed."
+    assert tab.none.text() == "No attempts have failed."
     assert not tab.list.isVisible()
 
 
@@ -318,7 +320,7 @@ def test_records_are_read_only_and_an_episode_can_be_deleted_all_the_same(
     filled(maker, system_clock())
     driver = windows.open(maker.project, "")
     # Consolidate is off, with the reason beside it.
-    driver.until(lambda: driver.footer.engine.text() == "the agent alone changes its records")
+    driver.until(lambda: driver.footer.engine.text() == "only the agent may change its own records")
     assert not driver.window.actions_["dream.run"].isEnabled()
     driver.open("/memories/project/semantic/patterns.json")
     assert driver.pane.text.isReadOnly()

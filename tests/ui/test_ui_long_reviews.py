@@ -239,7 +239,9 @@ def test_the_lines_of_a_merge_are_not_counted_when_it_is_shown(qtbot: Any) -> No
     shown = MergeView()
     qtbot.addWidget(shown)
     assert shown.show_merge(ReviewPart(group))
-    assert shown.summary.text() == "0 of 2000 lines were here already. 2,000 lines moved here."
+    assert (
+        shown.summary.text() == "The kept memory already had 0 of 2000 lines. 2,000 lines were moved there."
+    )
 
 
 def test_a_tick_leaves_a_merge_that_is_shown_at_the_place_that_was_read(shown: Shown, qtbot: Any) -> None:

@@ -284,7 +284,7 @@ def the_steps_go_with_the_arrow_keys_and_have_their_times(tab: TracesTab, qtbot:
     spans = [each.data(1, SPAN) for each in tree.items()]
     assert all(span is not None and 0 <= span.start <= span.end <= tree.scale for span in spans)
     assert item.text(1), "the duration is also there as text"
-    assert "Attempt 2: from" in item.toolTip(1)
+    assert "Attempt 2: began after" in item.toolTip(1)
 
 
 def the_memory_stands_against_what_was_tried(tab: TracesTab) -> None:

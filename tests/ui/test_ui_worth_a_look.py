@@ -140,7 +140,7 @@ def test_one_press_keeps_one_of_a_pair_and_undo_brings_the_other_back(
     choose(driver, "successor")
     driver.until(lambda: bool(page.pair.sides.rows))
     head = getattr(page.pair, side)
-    assert head.name.text() == f"{stays.removeprefix('/memories/')} · 1 line only in this memory"
+    assert head.name.text() == f"{stays.removeprefix('/memories/')} · 1 line is only in this memory"
     before = {path: (home / path.replace("/memories", "memory").lstrip("/")) for path in (stays, goes)}
     data = {path: file.read_bytes() for path, file in before.items()}
     head.keep.click()

@@ -266,7 +266,7 @@ class EntryList(LineList):
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(EntryModel(), icons, parent, right_from=_WIDE)
-        self.setAccessibleName(self.tr("Memories, loaded and not loaded"))
+        self.setAccessibleName(self.tr("Memories and whether they are loaded"))
 
     @property
     def current(self) -> ContextEntry | None:
@@ -368,7 +368,7 @@ class ContextTab(PartTab):
         self.clock.setPageStep(7)
         self.clock.setMinimumWidth(80)
         self.clock.setMaximumWidth(260)
-        self.clock.setAccessibleName(self.tr("Number of days ahead"))
+        self.clock.setAccessibleName(self.tr("Number of days from today"))
         self.clock.setToolTip(
             self.tr("Show what would be loaded on a later day if no memory is used until then")
         )

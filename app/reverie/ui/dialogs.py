@@ -112,7 +112,7 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
 
     The home then keeps the history of the one at `before`.
     """
-    moved = tr("{before} no longer exists, and {root} may be the same home.")
+    moved = tr("{before} no longer exists. {root} may be the same home in a new place.")
     box = message_box(
         parent,
         QMessageBox.Icon.Question,
@@ -135,8 +135,8 @@ def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
     `evidence` is the text that shows why the store counts as unknown.
     """
     risk = tr(
-        "Writing could damage these memories or turn them off for the agent. Reverie asks again "
-        "when the layout or version changes."
+        "If Reverie writes to these memories, they could be damaged, or the agent could stop "
+        "reading them. Reverie asks again when the layout or version changes."
     )
     title = tr("Write to memories with an unknown layout?")
     box = message_box(parent, QMessageBox.Icon.Warning, title, visible(evidence), risk)

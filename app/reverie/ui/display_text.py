@@ -245,7 +245,7 @@ def uses(by_agent: int, own: int = 0) -> str:
     """
     if not own:
         return counted("used once", "used %n times", by_agent)
-    return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
+    return tr("used {agent}× by the agent, {own}× by you and Reverie").format(agent=by_agent, own=own)
 
 
 def age(now_ms: int, then_ms: int) -> str:

@@ -94,10 +94,13 @@ def state(view: FailuresView) -> str:
             "failed attempts."
         )
         if view.on
-        else tr("LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent and nothing is recorded.")
+        else tr(
+            "LOKI_FAILURE_MEMORY is 0 in this environment: the agent records no failures, and the next "
+            "attempt gets no lessons."
+        )
     ]
     if not view.recorded:
-        said.append(tr("The store's settings turn off the recording of episodes."))
+        said.append(tr("The agent's settings turn off the recording of failures."))
     if view.difference:
         said.append(visible(view.difference))
     if view.problems:
@@ -164,9 +167,9 @@ def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
     seen_ids: dict[str, int] = {}
     for each in view.anti_patterns:
         is_told = id(each) in told
-        said = [tr("sent for this goal")] if is_told else []
+        said = [tr("sent to the agent for this goal")] if is_told else []
         said.append(_short(each.prevention or each.why) or tr("no known fix"))
-        store = tr("older store") if each.legacy else ""
+        store = tr("older file") if each.legacy else ""
         look = TwoLines(
             _short(each.what_fails) or tr("anti-pattern without a description"),
             " · ".join(said),
@@ -296,7 +299,7 @@ def _legacy_lines(each: AntiPattern) -> Iterator[str]:
     for name, value in ((tr("Why"), each.why), (tr("Do"), each.prevention), (tr("Record"), each.id)):
         if value:
             yield f"{name}: {value}"
-    yield tr("This anti-pattern is in the older store, which the agent no longer writes.")
+    yield tr("This anti-pattern is in an older file that the agent no longer updates.")
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -408,7 +411,7 @@ class FailuresTab(PartTab):
         self.other = FitPushButton()
         self.open = FitPushButton()
         self.transcript = FitPushButton(
-            self.tr("Open the transcript"), self.tr("Open the Claude Code session recorded in the store")
+            self.tr("Open the transcript"), self.tr("Open the Claude Code session that the agent recorded")
         )
         self.copy = FitPushButton(self.tr("Copy the text"), self.tr("Copy the details below"))
         self._arrange()
@@ -482,7 +485,7 @@ class FailuresTab(PartTab):
         listed = rows(part, view, self.goal.text(), self._now)
         self._goal_row.setVisible(part != "crashes" and bool(view.anti_patterns))
         empty = {
-            "lessons": self.tr("No episodes have failed."),
+            "lessons": self.tr("No attempts have failed."),
             "avoid": self.tr("There are no anti-patterns. The agent creates them from repeated failures."),
             "crashes": self.tr("No crashes were recorded."),
         }
@@ -512,7 +515,7 @@ class FailuresTab(PartTab):
             self.other.say(self.tr("Show the crash"), self.tr("Show the crash records of this lesson"))
             is_lesson = isinstance(what, LessonView)
             self.open.say(
-                self.tr("Open the episode") if is_lesson else self.tr("Open the store"),
+                self.tr("Open the episode") if is_lesson else self.tr("Open the file"),
                 self.tr("Show the file in the Memory tab"),
             )
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
@@ -663,8 +666,8 @@ class ResolutionDialog(_Dialog):
         same = after == self._view.block(self._goal)
         self.note.say(
             self.tr(
-                "The text for the next attempt stays the same: the agent sends only the type and message "
-                "of an error. Resolutions become advice later."
+                "The text for the next attempt stays the same, because it contains only the type and "
+                "message of an error. The agent turns resolutions into advice later."
             )
             if same
             else self.tr("This changes the text that the next attempt gets.")

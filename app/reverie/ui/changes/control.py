@@ -589,7 +589,7 @@ class ChangesControl(QObject):
         if len(plan.files) == 1 and not plan.newer and not plan.refused:
             self._carry_out(plan, False)
         elif not plan.files and not plan.newer and not plan.refused:
-            self._say(self.tr("No difference from this version."), "info")
+            self._say(self.tr("There is no difference from this version."), "info")
         else:
             at_ms = self.tab.files.row.at_ms if self.tab.files.row is not None else 0
             self.dialog = RestoreDialog(plan, when(at_ms), self._icons, self.tab)
@@ -758,8 +758,6 @@ def planned(plan: RestorePlan) -> str:
     said = (
         counted("1 file will be restored", "%n files will be restored", created) if created else "",
         counted("1 file will change", "%n files will change", changed) if changed else "",
-        counted("1 file is already the same", "%n files are already the same", plan.same)
-        if plan.same
-        else "",
+        counted("1 file needs no change", "%n files need no change", plan.same) if plan.same else "",
     )
     return ", ".join(part for part in said if part) + "."

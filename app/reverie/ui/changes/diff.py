@@ -298,7 +298,7 @@ class MergeView(Column):
         for label in (self.kept_name, self.gone_name):
             embolden(label)
         self.kept = ReadOnlyText(self.tr("Memory to keep"))
-        self.gone = ReadOnlyText(self.tr("Memory to remove, and where its lines end up"))
+        self.gone = ReadOnlyText(self.tr("Memory to remove, with the new place of each line"))
         self.sides = split(
             pane(self.kept_name, self.kept, grows=self.kept),
             pane(self.gone_name, self.gone, grows=self.gone),
@@ -370,18 +370,18 @@ class MergeView(Column):
 
 
 def merge_words(counts: Mapping[Fate, int]) -> str:
-    """Return a summary of the fates of lines, such as `6 of 8 lines were here already. 2 moved here`."""
+    """Return a summary of the fates of lines, such as `The kept memory already had 6 of 8 lines`."""
     counts = Counter(counts)
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
-    said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
+    said = [tr("The kept memory already had {count} of {all} lines.").format(count=counts["same"], all=known)]
     if known == 1:
-        said = [tr("The only line was here already.")] if counts["same"] else []
+        said = [tr("The kept memory already had the only line.")] if counts["same"] else []
     if counts["moved"]:
-        said.append(counted("1 line moved here.", "%n lines moved here.", counts["moved"]))
+        said.append(counted("1 line was moved there.", "%n lines were moved there.", counts["moved"]))
     if counts["reworded"]:
-        said.append(counted("1 line is reworded here.", "%n lines are reworded here.", counts["reworded"]))
+        said.append(counted("1 line was reworded.", "%n lines were reworded.", counts["reworded"]))
     if counts["gone"]:
-        said.append(counted("1 line is removed.", "%n lines are removed.", counts["gone"]))
+        said.append(counted("1 line was removed.", "%n lines were removed.", counts["gone"]))
     return " ".join(said)
 
 
@@ -425,7 +425,7 @@ class ReviewDetail(QWidget):
         self._pages = stacked(self.diff, self.editor)
         self.edit = FitPushButton(clicked=self._on_edit)
         self.take_back = FitPushButton(self.tr("Discard my text"), clicked=self._on_take_back)
-        self.agree = QCheckBox(self.tr("&Agree to the loss of these lines"))
+        self.agree = QCheckBox(self.tr("&Agree to lose these lines"))
         self.agree.toggled.connect(self._on_agree)
         self._pause = single_shot(self, PAUSE_MS, self._on_pause)
         row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
@@ -492,9 +492,9 @@ class ReviewDetail(QWidget):
         path = part.file.path if part.file is not None else ""
         why = choices.blocked.get(path, "") if choices.is_open else ""
         if why:
-            said = self.tr("This file is not changed: {why}")
+            said = self.tr("This file will not be changed: {why}")
             if choices.view.can_take_back:
-                said = self.tr("This file is restored as well: {why}")
+                said = self.tr("This file will also be restored: {why}")
             self.blocked.say(said.format(why=visible(why)), tone="warn")
         else:
             self.blocked.clear()
@@ -747,7 +747,7 @@ class VersionPane(QWidget):
         super().__init__(parent)
         self.reader = PaneReader(lane, self)
         self._file: ShownFile | None = None
-        self.view = FitCombo(self.tr("View of the file"))
+        self.view = FitCombo(self.tr("What to show of the file"))
         names: tuple[tuple[View, str], ...] = (
             ("change", self.tr("What changed")),
             ("now", self.tr("Since then")),

@@ -411,7 +411,7 @@ def card_words(counts: CardCounts) -> str:
         tr("kept {kept} of {all} facts").format(kept=counts.kept, all=counts.facts) if counts.facts else "",
         counted("1 changed value", "%n changed values", changed) if changed else "",
         counted("1 fact without a source", "%n facts without a source", invented) if invented else "",
-        counted("1 fact below the cutoff", "%n facts below the cutoff", cut) if cut else "",
+        counted("1 fact no longer loaded", "%n facts no longer loaded", cut) if cut else "",
         counted("1 broken link", "%n broken links", links) if links else "",
         counted("1 more contradiction", "%n more contradictions", more) if more > 0 else "",
         counted("1 fewer contradiction", "%n fewer contradictions", -more) if more < 0 else "",
@@ -430,19 +430,19 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
     was, now = file.old_path or file.path, file.path
     before = [(each.path, each.line, tr("Lost: {text}").format(text=each.text)) for each in card.lost]
     what = {
-        "number": tr("Number changed; before: {before}"),
-        "version": tr("Version changed; before: {before}"),
-        "name": tr("Name changed; before: {before}"),
-        "negation": tr("Meaning reversed; before: {before}"),
-        "certainty": tr("More certain now; before: {before}"),
-        "merged": tr("Values of two facts combined; before: {before}"),
-        "generalised": tr("Less precise now; before: {before}"),
-        "place": tr("Moved under a heading that changes the meaning; before: {before}"),
+        "number": tr("The number was changed (was: {before})"),
+        "version": tr("The version was changed (was: {before})"),
+        "name": tr("The name was changed (was: {before})"),
+        "negation": tr("The meaning was reversed (was: {before})"),
+        "certainty": tr("The statement is more certain now (was: {before})"),
+        "merged": tr("The values of two facts were combined (was: {before})"),
+        "generalised": tr("The statement is less precise now (was: {before})"),
+        "place": tr("The fact was moved under a heading that changes its meaning (was: {before})"),
     }
     before += [(each.path, each.line, what[each.what].format(before=each.before)) for each in card.changed]
     after = [(each.path, each.line, tr("No source: {text}").format(text=each.text)) for each in card.invented]
     after += [
-        (each.path, each.line, tr("Below the cutoff: {text}").format(text=each.text))
+        (each.path, each.line, tr("No longer loaded: {text}").format(text=each.text))
         for each in card.below_cut
     ]
     after += [

@@ -356,7 +356,7 @@ class ChangeList(QWidget):
         """Show a button with `path`, the memory or folder to which the list is restricted; empty: hide it."""
         name = visible(path.rpartition("/")[2])
         self.target.say(self.tr("Only {name}  ✕").format(name=name), self.tr("Show all changes"))
-        self.target.setAccessibleName(self.tr("Only changes of {name} are shown; show all").format(name=name))
+        self.target.setAccessibleName(self.tr("Show all changes, not only those of {name}").format(name=name))
         self.target.setVisible(bool(path))
 
     def select(self, key: str, *, show_only: str | None = None) -> None:

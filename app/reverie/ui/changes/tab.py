@@ -95,14 +95,12 @@ class ChangeSetPane(Column):
         self.undo = FitPushButton(icon=icons.icon("undo"), clicked=self._ask_undo)
         self.restore_folder_button = FitPushButton(
             self.tr("Restore the &folder…"),
-            self.tr("Restore all files that the folder contained then; you can review the changes first"),
+            self.tr("Restore all files that were in the folder at that time; you can review them first"),
             clicked=self.restore_folder.emit,
         )
         self.worth_button = FitPushButton(
             self.tr("&Worth a look…"),
-            self.tr(
-                "Pairs of memories that this run left for you to decide: keep the left, the right or both"
-            ),
+            self.tr("Pairs of memories for you to decide on: keep the left one, the right one or both"),
             clicked=self.worth_wanted.emit,
         )
         buttons = (

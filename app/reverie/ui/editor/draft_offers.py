@@ -193,7 +193,7 @@ class DraftOffers(QObject):
             else self.tr("This file has unsaved text, last edited at {time}.")
         )
         tone: Tone = "warn" if offer.draft.overwritten else "info"
-        tip = self.tr("Put the text back into the editor; nothing is saved yet")
+        tip = self.tr("Put the text back into the editor without saving it")
         restore = ("restore", self.tr("Restore"), tip)
         tip = self.tr("Show the differences between the draft and the file")
         compare = ("compare", self.tr("Compare"), tip)

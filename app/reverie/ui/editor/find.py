@@ -99,7 +99,7 @@ def find(text: str, query: FindQuery) -> TextMatches:
             return TextMatches(tuple(found), more=matches.hasNext())
     if not matches.isValid():
         return TextMatches(
-            error=tr("This regular expression takes too many steps to search this text. Simplify it.")
+            error=tr("This regular expression takes too long to search this text. Simplify it.")
         )
     return TextMatches(tuple(found))
 

@@ -102,7 +102,7 @@ class FrontForm(QWidget):
         self.key.setMinimumContentsLength(8)
         self.add_button = FitPushButton()
         self.add_button.say(
-            self.tr("Add"), self.tr("Add this key; separate a mapping and its key with a dot")
+            self.tr("Add"), self.tr("Add this key; write a key inside another key as outer.inner")
         )
         self.add_button.clicked.connect(self._add)
         self._lay_out()

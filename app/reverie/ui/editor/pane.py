@@ -253,7 +253,7 @@ class EditorPane(QWidget):
     def _say_banner(self, file: OpenFile) -> None:
         banner = file.buffer.banner
         if not banner and file.waiting:
-            sentence = self.tr("{reason} Reverie saves your text automatically afterward.")
+            sentence = self.tr("{reason} Reverie will save your text automatically after that.")
             self.banner.say(sentence.format(reason=file.waiting))
             return
         if not banner:
@@ -351,9 +351,9 @@ class EditorPane(QWidget):
             )
         elif self.gauge.share >= WARN_SHARE and self.gauge.left:
             self.limit.say(
-                self.tr("Only {size} left before this file reaches the size that the agent reads.").format(
-                    size=human_size(self.gauge.left)
-                )
+                self.tr(
+                    "This file can grow by only {size} more; the agent does not read beyond that."
+                ).format(size=human_size(self.gauge.left))
             )
         else:
             self.limit.clear()

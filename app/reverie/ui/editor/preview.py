@@ -95,7 +95,7 @@ class PreviewPane(QWidget):
         self.browser.setVisible(not too_large)
         self._say("")
         if too_large:
-            self.note.say(self.tr("This file is too large to preview. The source is still available."))
+            self.note.say(self.tr("This file is too large to preview. You can still view its source."))
             return
         bar = self.browser.verticalScrollBar()
         place = bar.value()
@@ -197,7 +197,7 @@ class LinkDialog(QDialog):
         super().__init__(parent)
         self.url = url
         self.setWindowTitle(self.tr("Open this link?"))
-        question = WrapLabel(self.tr("Anyone can have written this memory. The link opens this address:"))
+        question = WrapLabel(self.tr("Anyone could have written this memory, so check the address first:"))
         self.address = read_only_text(self.tr("Address"), _address(url))
         self.address.setFixedHeight(5 * QFontMetrics(self.address.font()).height())
         self.buttons = QDialogButtonBox()

@@ -572,7 +572,7 @@ class HandControl(QObject):
             if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(directory))):
                 error = UserError(
                     self.tr("The folder could not be opened."),
-                    cause=self.tr("No file manager answered."),
+                    cause=self.tr("No file manager responded."),
                     next_step=self.tr("Open {path} yourself.").format(path=visible(str(directory))),
                 )
                 self._undo_bar.say_error(error)

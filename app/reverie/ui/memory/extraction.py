@@ -70,8 +70,8 @@ SIGNS = {
 def waiting(count: int) -> str:
     """Return a sentence with the number of threads (conversations) that wait for extraction."""
     if not count:
-        return tr("No threads waiting.")
-    return counted("1 thread waiting.", "%n threads waiting.", count)
+        return tr("No sessions waiting.")
+    return counted("1 session waiting.", "%n sessions waiting.", count)
 
 
 def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
@@ -430,7 +430,7 @@ class ExtractDialog(QDialog):
         self.message = MessageBar(icons, "extract-message")
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName(self.tr("Progress of the extraction"))
+        self.bar.setAccessibleName(self.tr("Progress of this run"))
         self.bar.setMaximumHeight(8)
         self.table = QTreeWidget()
         self.told = WrapLabel()
@@ -443,13 +443,11 @@ class ExtractDialog(QDialog):
         self.follow(running=False, possible=False)
 
     def _lay_out(self) -> None:
-        self.run.say(self.tr("&Extract"), self.tr("Use the engine selected in Settings"))
+        self.run.say(self.tr("&Extract"), self.tr("Use the model or rules selected in Settings"))
         self.run_rules.say(self.tr("With &rules"), self.tr("Use fixed rules, offline and without a model"))
         self.cancel_button.say(
             self.tr("&Cancel"),
-            self.tr(
-                "Stop the run. Saved results are kept, and the remaining threads are extracted next time."
-            ),
+            self.tr("Stop the run. Saved results are kept, and the next run continues with the rest."),
         )
         self.review_button.say(
             self.tr("Re&view changes"), self.tr("Show or undo what the selected run changed")
@@ -457,11 +455,11 @@ class ExtractDialog(QDialog):
         self.review_button.clicked.connect(self._on_review)
         table = self.table
         table.setHeaderLabels(
-            [self.tr("State"), self.tr("Thread"), self.tr("Project"), self.tr("Changed"), self.tr("Message")]
+            [self.tr("State"), self.tr("Session"), self.tr("Project"), self.tr("Changed"), self.tr("Message")]
         )
         table.setRootIsDecorated(False)
         table.setUniformRowHeights(True)
-        table.setAccessibleName(self.tr("Threads and directories"))
+        table.setAccessibleName(self.tr("Sessions and directories"))
         table.setFont(tabular(table.font()))
         size_sections(table.header(), _WIDTHS)
         table.currentItemChanged.connect(self._on_current)
@@ -609,8 +607,8 @@ class RolloutConsent(ConsentDialog):
 
     def _facts(self, consent: ConsentView, engine: str) -> str:
         facts = (
-            self.tr("The model {engine} will read the threads at the top of the list. It can also read "
-"the memories listed after the threads.")
+            self.tr("The model {engine} will read the sessions at the top of the list. It can also read "
+"the memories listed below the sessions.")
             .format(engine=visible(engine)),
             self.tr("Text that Reverie recognizes as a secret is replaced with a placeholder and is not "
 "sent."),

@@ -785,7 +785,7 @@ def sentence(finding: IndexFinding) -> str:
         "duplicate-name": tr("“{file}”: another memory also has the name “{about}”"),
         "no-description": tr("“{file}” has no description"),
         "conflict-copy": tr("“{file}” is a conflict copy of the index, created by a sync program"),
-        "other-spelling": tr("Line {line}: “{about}” uses different code points than the name of its file"),
+        "other-spelling": tr("Line {line}: “{about}” is not spelled exactly like the name of its file"),
     }[finding.problem]
     return said.format(
         line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS

@@ -77,9 +77,9 @@ def conflict_words(result: RunResult) -> str:
         return summary_words(result.summary)
     paths = ", ".join(map(visible, changed))
     if len(changed) == 1:
-        text = tr("{summary} Not changed, because this file was edited later: {paths}")
+        text = tr("{summary} This file was not changed, because it was edited later: {paths}")
     else:
-        text = tr("{summary} Not changed, because these files were edited later: {paths}")
+        text = tr("{summary} These files were not changed, because they were edited later: {paths}")
     return text.format(summary=summary_words(result.summary), paths=paths)
 
 
@@ -95,7 +95,7 @@ def applied_words(run: RunResult) -> str:
     if run.outcome == "completed":
         done = [op for op in run.ops if op.get("applied")]
         files = {str(op.get("newPath") or op.get("path")) for op in done}
-        said = tr("Applied: {changes} in {files}.").format(
+        said = tr("Applied {changes} in {files}.").format(
             changes=changes(len(done)), files=counted(tr("1 file"), "%n files", len(files))
         )
         loaded = loaded_next_words(loaded_next_from(run.details.get("loadedNext")))
@@ -370,14 +370,14 @@ def _used_words(run: RunResult) -> str:
     count = used_tokens(run.usage)
     if not count:
         return ""
-    told = tr("The model used {tokens}, {cost}.")
+    told = tr("The model used {tokens} ({cost}).")
     return told.format(tokens=tokens(count), cost=money(run.cost_usd))
 
 
 def _result_words(run: RunResult, *, dry_run: bool) -> str:
     """Return the result of a run as a sentence; `dry_run`: True if the run was only a preview."""
     if run.outcome == "completed" and dry_run:
-        planned = tr("Preview, nothing is written yet. {summary}")
+        planned = tr("Preview: nothing changed yet. {summary}")
         return planned.format(summary=summary_words(run.summary))
     if run.outcome == "completed":
         done = tr("Done. {summary}").format(summary=summary_words(run.summary))

@@ -53,7 +53,7 @@ def orphan_reason(store: LostStore) -> str:
             path=visible(store.former_path)
         )
     if store.kind == "other-checkout":
-        text = tr("{path} is another checkout of a repository with more notes in a different store.")
+        text = tr("{path} is one of several checkouts of a repository, and another has more notes.")
         return text.format(path=visible(store.former_path))
     if store.kind == "older-name":
         text = tr("Current versions of the agent load the memory of {path} from another directory.")
@@ -78,9 +78,9 @@ def evidence(found: MatchEvidence) -> str:
     value = visible(found.value)
     if found.kind == "owner":
         return (
-            tr("The home records this project in {file}.").format(file=value)
+            tr("The file {file} of the home names this project.").format(file=value)
             if value
-            else tr("The home records this project.")
+            else tr("A file of the home names this project.")
         )
     return {
         "root": tr("Its repository has the same first commit, {value}."),
@@ -93,7 +93,7 @@ def match_sentence(view: StoreView) -> str:
     """Return a sentence with the project that an orphaned store belongs to, or why that is unknown."""
     if view.best is not None:
         reasons = " ".join(map(evidence, view.best.evidence))
-        return tr("This store belongs to {name}. {reasons}").format(
+        return tr("These notes belong to {name}. {reasons}").format(
             name=visible(view.best.name), reasons=reasons
         )
     if view.matches:
@@ -107,7 +107,7 @@ def match_sentence(view: StoreView) -> str:
             "Reverie could not find out where the project is now. If you know, choose the "
             "project that replaces it."
         )
-    return tr("Reverie could not find out which project this store belongs to. Choose a project.")
+    return tr("Reverie could not find out which project these notes belong to. Choose a project.")
 
 
 def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> str:
@@ -119,7 +119,7 @@ def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> 
     text = f"{visible(name)} – {visible(path)}"
     if match is not None:
         return text + " · " + ", ".join(_short_evidence()[each.kind] for each in match.evidence)
-    return text if there else text + " · " + tr("does not exist now")
+    return text if there else text + " · " + tr("does not exist at the moment")
 
 
 def state(row: MergeRow, choice: MergeChoice | None) -> str:
@@ -136,7 +136,7 @@ def state(row: MergeRow, choice: MergeChoice | None) -> str:
     return {
         "create": tr("new"),
         "same": tr("identical note exists"),
-        "contained": tr("all lines already exist"),
+        "contained": tr("all lines are already there"),
         "blocked": tr("cannot be merged"),
     }[row.state]
 
@@ -152,7 +152,7 @@ def explained(row: MergeRow, choice: MergeChoice | None) -> str:
         text = {
             "both": tr("{path} will contain every line of both notes, with its existing lines first."),
             "beside": tr("{path} does not change; the orphaned note is added as {beside}."),
-            "leave": tr("{path} does not change; the different lines remain only in the orphaned store."),
+            "leave": tr("{path} does not change; the different lines remain only in the orphaned note."),
         }[choice or "leave"]
         return text.format(path=visible(row.path), beside=visible(row.beside))
     text = {
@@ -166,9 +166,9 @@ def explained(row: MergeRow, choice: MergeChoice | None) -> str:
 def choice_names() -> Mapping[MergeChoice, str]:
     """Return the label of each choice for a file that differs on both sides."""
     return {
-        "both": tr("&Both in one note"),
+        "both": tr("Combine &both in one note"),
         "beside": tr("Add as a &second note"),
-        "leave": tr("&Leave it in the orphaned store"),
+        "leave": tr("&Leave it where it is"),
     }
 
 
@@ -188,7 +188,7 @@ def counts(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> str:
 def merged(count: int, target: str) -> str:
     """Return the message after a merge of `count` notes into `target`."""
     text = counted(tr("1 note was merged into {name}."), "%n notes were merged into {name}.", count)
-    return text.format(name=target) + " " + tr("The orphaned store was not changed.")
+    return text.format(name=target) + " " + tr("The orphaned notes were not changed.")
 
 
 def writes(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> int:
@@ -206,12 +206,11 @@ def _sort(row: MergeRow, chosen: Mapping[str, MergeChoice]) -> str:
 def _blocked(row: MergeRow) -> str:
     """Return the reason why a file cannot be merged."""
     text = {
-        "name": tr("A memory cannot have this name: {why}. The note remains in the orphaned store."),
-        "too-large": tr(
-            "The note is larger than the agent's file size limit. The note remains in the orphaned store."
-        ),
+        "name": tr("A memory cannot have this name: {why}. The note stays where it is."),
+        "too-large": tr("The note is larger than the agent's file size limit. It stays where it is."),
         "folder": tr(
-            "A folder already has the path of this note, or a note already has the path of its folder."
+            "The note cannot be added, because a folder already has its path or a note has the "
+            "path of its folder."
         ),
         "unreadable": tr("The note cannot be read: {why}"),
         "": "",
@@ -222,7 +221,7 @@ def _blocked(row: MergeRow) -> str:
 def _short_evidence() -> Mapping[str, str]:
     """Return a short description of each kind of evidence."""
     return {
-        "owner": tr("recorded in the home"),
+        "owner": tr("named in the home's files"),
         "root": tr("same first commit"),
         "remote": tr("same remote"),
         "name": tr("same name"),

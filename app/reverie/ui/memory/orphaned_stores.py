@@ -86,7 +86,7 @@ class OrphansPage(QWidget):
         self.none = EmptyPage(icons, "check")
         self.none.say(
             self.tr("No orphaned stores"),
-            self.tr("Every store of this home belongs to an existing project or workspace."),
+            self.tr("All notes of this home belong to an existing project or workspace, or are global."),
         )
         self.stores = two_line_list(self.tr("Orphaned stores"))
         self.stores.currentRowChanged.connect(self._on_store)
@@ -102,9 +102,9 @@ class OrphansPage(QWidget):
         self.target_label.setBuddy(self.target)
         self.target.currentIndexChanged.connect(self._on_target)
         self.merge = FitPushButton(self.tr("&Preview the merge…"), clicked=self._merge)
-        self.remove = FitPushButton(self.tr("&Remove this store…"), clicked=self._remove)
+        self.remove = FitPushButton(self.tr("&Remove these notes…"), clicked=self._remove)
         self.history = FitPushButton(self.tr("&History…"), clicked=self._show_history)
-        self.files = two_line_list(self.tr("Files of the orphaned store"))
+        self.files = two_line_list(self.tr("Orphaned files"))
         self.files.currentRowChanged.connect(self._on_file)
         self.text = read_only_text(self.tr("Content (read-only)"), fixed=True)
         for each in (self.stores, self.files, self.text):
@@ -213,20 +213,19 @@ class OrphansPage(QWidget):
         self.history.setEnabled(kept_there)
         self.history.say(
             self.tr("&History…"),
-            self.tr("Show who changed the notes of this store and when, and restore earlier versions")
+            self.tr("Show who changed these notes and when, and restore earlier versions")
             if kept_there
-            else self.tr("Reverie keeps no history for the location of this store."),
+            else self.tr("Reverie keeps no history of these notes."),
         )
         self.remove.setEnabled(view.removable)
         self.remove.say(
-            self.tr("&Remove this store…"),
+            self.tr("&Remove these notes…"),
             ""
             if view.removable
-            else self.tr("The agent still loads this store in its own checkout.")
+            else self.tr("The agent still loads these notes in their own checkout.")
             if store.kind == "other-checkout"
             else self.tr(
-                "Reverie keeps no history for the location of this store, so you can remove it only "
-                "with another program."
+                "Reverie keeps no history of these notes, so you can remove them only with another program."
             ),
         )
         kept = self._file
@@ -355,7 +354,7 @@ class MergeStoreDialog(QDialog):
             row.rel: row.choices[0] for row in preview.rows if row.choices
         }
         self._lane = lane
-        self.setWindowTitle(self.tr("Merge an orphaned store"))
+        self.setWindowTitle(self.tr("Merge orphaned notes"))
         self.resize(920, 560)
         self.title = WrapLabel(
             self.tr("Merge {store} into {target}").format(
@@ -364,7 +363,7 @@ class MergeStoreDialog(QDialog):
         )
         embolden(self.title)
         self.counts = WrapLabel()
-        self.list = two_line_list(self.tr("Files of the orphaned store"))
+        self.list = two_line_list(self.tr("Orphaned files"))
         self.explained = WrapLabel()
         self.problem = WrapLabel(visible(preview.problem))
         if not preview.problem:
@@ -759,7 +758,7 @@ class OrphansControl(QObject):
                 more = []
                 if self._merged is not None and self._merged.removable:
                     tip = self.tr("The history keeps the removed notes")
-                    more.append(("remove", self.tr("Remove the orphaned store…"), tip))
+                    more.append(("remove", self.tr("Remove the orphaned notes…"), tip))
                 self._back.offer(undo, orphan_words.merged(count, visible(target)), more)
 
         self._edits.apply(session, "merge an orphaned store", job, done)
@@ -782,7 +781,7 @@ class OrphansControl(QObject):
         self.page.message.say(
             question,
             tone="warn",
-            buttons=(("remove-now", self.tr("Remove"), ""), ("keep", self.tr("Keep the store"), "")),
+            buttons=(("remove-now", self.tr("Remove"), ""), ("keep", self.tr("Keep the notes"), "")),
         )
         self.page.message.button("keep").setFocus()
 

@@ -484,7 +484,7 @@ class MemoryTab(QWidget):
         self.keeper = DraftKeeper(self.buffers, self.pane, now, self)
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
         self.order = TreeOrder(icons, self)
-        self.chips = FilterChips(self.tr("Filter for the memories shown"), tree_filters())
+        self.chips = FilterChips(self.tr("Filter the list of memories"), tree_filters())
         self.filters = FilterControl(self.chips, self.order, self.model, lanes.history, self)
         self.buffers.saved.connect(self.filters.expect_change)
         self.edits = Edits(self)

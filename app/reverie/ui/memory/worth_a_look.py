@@ -207,8 +207,8 @@ class SideHead(QWidget):
         """
         only = ""
         if only_here is not None:
-            only = counted("1 line only in this memory", "%n lines only in this memory", only_here)
-            only = only if only_here else self.tr("no lines of its own")
+            only = counted("1 line is only in this memory", "%n lines are only in this memory", only_here)
+            only = only if only_here else self.tr("all lines are also in the other memory")
         self.name.say(" · ".join(part for part in (visible(short_path(path)), only) if part))
         self.line.say(visible(line.strip())[:_LONGEST_QUOTE])
         self.keep.setVisible(only_here is not None)
@@ -411,9 +411,9 @@ class WorthPage(TabPage):
         elif matters:
             self.title.say(counted("1 thing worth a look", "%n things worth a look", len(matters)))
         elif report is not None and chosen == "all":
-            self.title.say(self.tr("Nothing is worth a look"))
+            self.title.say(self.tr("Nothing needs your attention"))
         elif report is not None:
-            self.title.say(counted("Nothing found in 1 memory", "Nothing found in %n memories", report.notes))
+            self.title.say(counted("No findings in 1 memory", "No findings in %n memories", report.notes))
         self.chips.say(
             {key: len(report.matters(kinds)) for key, kinds in _FILTERS.items()} if report is not None else {}
         )

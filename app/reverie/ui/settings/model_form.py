@@ -171,7 +171,7 @@ class ModelForm(SettingsPage):
         self.remove.clicked.connect(self._on_remove)
         self.forget = FitPushButton(self.tr("For&get key"), self.tr("Remove the key from the keyring"))
         self.forget.clicked.connect(self._on_forget)
-        self.test_button = FitPushButton(self.tr("&Test"), self.tr("Send one real request with a tool call"))
+        self.test_button = FitPushButton(self.tr("&Test"), self.tr("Send the model one request to test it"))
         self.test_button.clicked.connect(self._on_test)
         self.use_button = FitPushButton(self.tr("&Use for consolidation"), clicked=self._on_use)
         about = self.tr("Choose a service, or type a name to add one")

@@ -528,7 +528,7 @@ class TraceDetailView(Column):
     def _lay_out(self, icons: Icons) -> None:
         row = FlowLayout()
         for key, icon, label, tip in (
-            ("transcript", "open", self.tr("&Transcript"), self.tr("Show the conversation at that point")),
+            ("transcript", "open", self.tr("&Transcript"), self.tr("Show this point in the conversation")),
             ("compare", "preview", self.tr("C&ompare…"), self.tr("Compare two selected traces side by side")),
             ("replay", "refresh", self.tr("Re&play…"), self._replay_tip),
             ("copy", "copy", self.tr("Copy &summary"), self.tr("Copy verdict, evidence and facts as text")),
@@ -554,7 +554,7 @@ class TraceDetailView(Column):
 
     @property
     def _replay_tip(self) -> str:
-        return self.tr("Run again with another model or prompt, on a copy; nothing is written")
+        return self.tr("Run this again with another model or prompt on a copy; no files are changed")
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -679,7 +679,7 @@ class MissedView(PlainTextBox):
         super().__init__(parent)
         self._edits: tuple[MissedEdit, ...] = ()
         self.setReadOnly(True)
-        self.setAccessibleName(self.tr("Edits whose text to replace was not found in the memory"))
+        self.setAccessibleName(self.tr("Edits that failed because their old text was not found"))
 
     def show_edits(self, edits: tuple[MissedEdit, ...]) -> None:
         """Show these edits; an empty tuple clears the view."""

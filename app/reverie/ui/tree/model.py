@@ -251,7 +251,7 @@ class MemoryTreeModel(NodeModel):
         if not name:
             return self.tr("Enter a name.")
         if target == path:
-            return self.tr("This is already its name.") if also_same else ""
+            return self.tr("The memory already has this name.") if also_same else ""
         if "/" in name:
             return self.tr("A name cannot contain a slash. To move the memory, use “Move to…”.")
         if name.startswith("."):
@@ -451,7 +451,7 @@ class MemoryTreeModel(NodeModel):
         if look.pinned:
             parts.append(self.tr("pinned"))
         if look.pin_unknown:
-            parts.append(self.tr("not yet known to the running agent"))
+            parts.append(self.tr("change not yet loaded by the running agent"))
         if look.badge:
             parts.append(
                 {

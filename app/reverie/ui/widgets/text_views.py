@@ -44,8 +44,8 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
     if not kinds:
         return ""
     words: dict[InvisibleKind, str] = {
-        "line ends": tr("line ends (LF or CR LF)"),
-        "last line end": tr("line end at the end of the file"),
+        "line ends": tr("line endings (LF or CR LF)"),
+        "last line end": tr("line ending at the end of the file"),
         "blanks at the end": tr("trailing spaces"),
         "spaces": tr("kind or number of spaces"),
         "composition": tr("encoding of accented letters"),

@@ -252,7 +252,7 @@ class OpenHomes(QObject):
         known = self._sessions.get(opened.info.id)
         if known is not None and known.engine is not link:
             text = self.tr(
-                "{root} on {machine} was not opened, because it has the same identity as {home}, "
+                "{root} on {machine} was not opened, because it has the same home ID as {home}, "
                 "which is already open."
             )
             root, home = opened.info.root, known.info.label

@@ -636,9 +636,9 @@ class MainWindow(QMainWindow):
             self.tab.orphans.focus()
             self.tab.orphans.look_again()
         elif not self._session.facts.may_lose_stores:
-            self.say(self.tr("The stores of this agent cannot become orphaned."))
+            self.say(self.tr("Memories of this agent cannot lose their project or workspace."))
         elif self.tab.orphans.has_looked(home):
-            self.say(self.tr("This home has no orphaned stores."))
+            self.say(self.tr("This home has no orphaned stores (notes whose project no longer exists)."))
         else:
             self._orphans_of = home  # reported after the first search
 

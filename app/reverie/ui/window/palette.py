@@ -104,7 +104,7 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "context": tr("Select a workspace or a project first."),
         "file": tr("Select a memory first."),
         "folder": tr("Select a memory or a folder first."),
-        "on_disk": tr("Select a file on this machine first."),
+        "on_disk": tr("Select a file on this computer first."),
         "open_file": tr("Open a memory first."),
         "modified": tr("The open memory has no changes."),
         "writable": tr("The open memory is read-only."),

@@ -180,10 +180,10 @@ def host_label(status: HostStatus | None) -> HostLabel:
         tip = tr("The background services of this home are running.")
         if status.sessions:
             followed = counted("1 transcript", "%n transcripts", status.sessions)
-            tip = f"{tip} {tr('They are following {transcripts}.').format(transcripts=followed)}"
+            tip = f"{tip} {tr('They are watching {transcripts}.').format(transcripts=followed)}"
         return HostLabel(tr("Services on"), as_tooltip(tip))
     if status.state == "viewing" and status.holder is not None:
-        tip = tr("The background services run in another process: {purpose}, process {pid}.")
+        tip = tr("The background services of this home run in another process ({purpose}, process {pid}).")
         text = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
         return HostLabel(tr("Services in another process"), as_tooltip(text))
     return HostLabel(tr("Services waiting"), as_tooltip(said(status.message)))

@@ -135,6 +135,6 @@ class WatchLabel(QLabel):
         self.setText(text)
         self.setVisible(state.mode != "events")
         facts = self.tr(
-            "{events} changes were reported by file events, {rescans} were found by full scans."
+            "The system reported {events} changes. Reverie found {rescans} by checking all files."
         ).format(events=state.delivered_events, rescans=state.delivered_rescans)
         self.setToolTip(as_tooltip(state.message, facts))
