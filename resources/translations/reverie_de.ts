@@ -827,8 +827,8 @@
         <translation>Diese Datei hat sich auf der Platte geändert, während sie bearbeitet wurde.</translation>
     </message>
     <message>
-        <source>This file contains characters that an editor would change, so it is read-only here.</source>
-        <translation>Diese Datei enthält Zeichen, die ein Editor ändern würde; hier ist sie schreibgeschützt.</translation>
+        <source>This file contains characters that this editor would change, so it is read-only here.</source>
+        <translation>Diese Datei enthält Zeichen, die dieser Editor ändern würde; hier ist sie schreibgeschützt.</translation>
     </message>
     <message>
         <source>This file was deleted on disk.</source>
@@ -1892,10 +1892,6 @@
         <translation>Neu; noch nicht gesehen</translation>
     </message>
     <message>
-        <source>Not a valid name: {problem}</source>
-        <translation>Kein gültiger Name: {problem}</translation>
-    </message>
-    <message>
         <source>Not saved yet</source>
         <translation>Noch nicht gespeichert</translation>
     </message>
@@ -1922,6 +1918,10 @@
     <message>
         <source>The running agent has not loaded this pin or usage change yet; Reverie keeps the change until the agent restarts</source>
         <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
+    </message>
+    <message>
+        <source>This name is not valid: {problem}</source>
+        <translation>Dieser Name ist ungültig: {problem}</translation>
     </message>
     <message>
         <source>change not yet loaded by the running agent</source>
@@ -2114,8 +2114,8 @@
         <translation>System-Prompt</translation>
     </message>
     <message>
-        <source>{n} more messages are in the raw document.</source>
-        <translation>{n} weitere stehen in den Rohdaten.</translation>
+        <source>{n} more messages are on the Raw page.</source>
+        <translation>{n} weitere Nachrichten stehen auf der Seite „Rohdaten“.</translation>
     </message>
 </context>
 <context>
@@ -2290,16 +2290,16 @@
         <translation>Name</translation>
     </message>
     <message>
-        <source>Not a valid path: {problem}</source>
-        <translation>Kein gültiger Pfad: {problem}</translation>
-    </message>
-    <message>
         <source>The folder already contains: {names}</source>
         <translation>Da ist schon etwas dieses Namens: {names}</translation>
     </message>
     <message>
         <source>The name must not start with a dot, because such files are never listed.</source>
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+    </message>
+    <message>
+        <source>This path is not valid: {problem}</source>
+        <translation>Dieser Pfad ist ungültig: {problem}</translation>
     </message>
     <message>
         <source>top level of the scope</source>
@@ -2534,10 +2534,6 @@
         <translation>Ein Name fehlt.</translation>
     </message>
     <message>
-        <source>Not a valid path: {problem}</source>
-        <translation>Kein gültiger Pfad: {problem}</translation>
-    </message>
-    <message>
         <source>One line that tells the agent when to read this memory (optional)</source>
         <translation>Eine Zeile, die dem Agenten sagt, wann er sie lesen soll (freiwillig)</translation>
     </message>
@@ -2552,6 +2548,10 @@
     <message>
         <source>The name must not start with a dot, because such files are never listed.</source>
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+    </message>
+    <message>
+        <source>This path is not valid: {problem}</source>
+        <translation>Dieser Pfad ist ungültig: {problem}</translation>
     </message>
     <message>
         <source>topic/notes.md</source>
@@ -3584,8 +3584,8 @@
         <translation>Schritte</translation>
     </message>
     <message>
-        <source>long texts are shortened here; the raw document has the full text</source>
-        <translation>lange Texte sind hier gekürzt, nicht in den Rohdaten</translation>
+        <source>long texts are shortened here; the Raw page has the full text</source>
+        <translation>lange Texte sind hier gekürzt; die Seite „Rohdaten“ hat den ganzen Text</translation>
     </message>
     <message>
         <source>triggered by {id}</source>
@@ -6656,10 +6656,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Save your changes before closing?</source>
         <translation>Änderungen vor dem Schließen speichern?</translation>
     </message>
-    <message numerus="yes">
-        <source>Saves %n tokens per session.</source>
-        <translation><numerusform>Spart %n Token je Sitzung.</numerusform><numerusform>Spart %n Tokens je Sitzung.</numerusform></translation>
-    </message>
     <message>
         <source>Scan the folders instead</source>
         <translation>Stattdessen die Ordner durchsuchen</translation>
@@ -7867,6 +7863,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>This regular expression takes too long to search this text. Simplify it.</source>
         <translation>Dieser reguläre Ausdruck braucht für diesen Text zu lange. Vereinfachen Sie ihn.</translation>
+    </message>
+    <message numerus="yes">
+        <source>This saves %n tokens per session.</source>
+        <translation><numerusform>Das spart %n Token je Sitzung.</numerusform><numerusform>Das spart %n Tokens je Sitzung.</numerusform></translation>
     </message>
     <message>
         <source>This window no longer watches the home for changes. Open the home again.</source>

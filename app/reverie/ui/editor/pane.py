@@ -242,7 +242,7 @@ class EditorPane(QWidget):
             buttons = [("convert", self.tr("Convert to UTF-8"), tip)]
         elif not sentence and not file.lossless:
             sentence = self.tr(
-                "This file contains characters that an editor would change, so it is read-only here."
+                "This file contains characters that this editor would change, so it is read-only here."
             )
         sentence = sentence or file.buffer.note
         if sentence:

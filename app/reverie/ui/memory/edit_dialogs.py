@@ -240,7 +240,7 @@ class PathDialog(JudgedDialog):
             return self.tr("Enter a name.")
         problem = name_problem(self.path)
         if problem:
-            return self.tr("Not a valid path: {problem}").format(problem=problem)
+            return self.tr("This path is not valid: {problem}").format(problem=problem)
         if self.path.rpartition("/")[2].startswith("."):
             return self.tr("The name must not start with a dot, because such files are never listed.")
         # The name of an existing folder means that folder, not a new file `<name>.md` beside it.
@@ -376,7 +376,7 @@ class MoveDialog(JudgedDialog):
         for target in plan.targets.values():
             problem = name_problem(target)
             if problem:
-                return self.tr("Not a valid path: {problem}").format(problem=problem)
+                return self.tr("This path is not valid: {problem}").format(problem=problem)
             if any(part.startswith(".") for part in target.split("/")):
                 return self.tr("The name must not start with a dot, because such files are never listed.")
         return ""

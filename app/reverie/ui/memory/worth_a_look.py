@@ -471,7 +471,7 @@ class WorthPage(TabPage):
             reasons.append(self.tr("Suggestion: {why}").format(why=visible(said(suggestion.why))))
             if suggestion.tokens:
                 tokens = counted(
-                    "Saves 1 token per session.", "Saves %n tokens per session.", suggestion.tokens
+                    "This saves 1 token per session.", "This saves %n tokens per session.", suggestion.tokens
                 )
                 reasons.append(tokens)
         self.why.say(" ".join(reasons))

@@ -401,9 +401,7 @@ class MessagesView(QScrollArea):
             outer.addWidget(card)
         left_out += len(texts) - len(self.cards)
         if left_out:
-            outer.addWidget(
-                WrapLabel(self.tr("{n} more messages are in the raw document.").format(n=left_out))
-            )
+            outer.addWidget(WrapLabel(self.tr("{n} more messages are on the Raw page.").format(n=left_out)))
         outer.addStretch(1)
         self.setWidget(inside)
 
@@ -638,7 +636,7 @@ class TraceDetailView(Column):
             if facts.trigger_message_id
             else "",
             human_size(row.size),
-            self.tr("long texts are shortened here; the raw document has the full text")
+            self.tr("long texts are shortened here; the Raw page has the full text")
             if detail.shortened
             else "",
         ]

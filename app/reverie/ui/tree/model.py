@@ -261,7 +261,7 @@ class MemoryTreeModel(NodeModel):
         if self.is_taken(target):
             return self.tr("{name} already exists.").format(name=visible(name))
         problem = name_problem(target)
-        return self.tr("Not a valid name: {problem}").format(problem=problem) if problem else ""
+        return self.tr("This name is not valid: {problem}").format(problem=problem) if problem else ""
 
     def setData(self, index: AnyIndex, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:
         """Emit `rename_asked` for the name that the user typed; return False.
