@@ -444,7 +444,7 @@
     </message>
     <message>
         <source>Reverie will not ask again for this home and destination.</source>
-        <translation>Gefragt wird einmal für dieses Home und Ziel.</translation>
+        <translation>Reverie fragt nur einmal für dieses Home und Ziel.</translation>
     </message>
     <message>
         <source>Send memories to a model?</source>
@@ -859,8 +859,8 @@
         <translation>{reason} Nur der Anfang wird gezeigt.</translation>
     </message>
     <message>
-        <source>{reason} Reverie will save your text automatically after that.</source>
-        <translation>{reason} Reverie speichert Ihren Text danach automatisch.</translation>
+        <source>{reason} Reverie will save your text automatically as soon as it can.</source>
+        <translation>{reason} Reverie speichert Ihren Text automatisch, sobald es möglich ist.</translation>
     </message>
 </context>
 <context>
@@ -2723,8 +2723,8 @@
         <translation>Rohdaten</translation>
     </message>
     <message>
-        <source>Search in this trace, then press Enter</source>
-        <translation>In diesem Trace suchen, dann Eingabe drücken</translation>
+        <source>Search this trace (press Enter)</source>
+        <translation>In diesem Trace suchen (Eingabe drücken)</translation>
     </message>
     <message>
         <source>Search results</source>
@@ -2890,12 +2890,12 @@
         <translation>Wie dieser Fehler behoben wurde: Ursache und was geholfen hat</translation>
     </message>
     <message>
-        <source>Resolution of an error</source>
-        <translation>Lösung eines Fehlers</translation>
+        <source>How the error was resolved</source>
+        <translation>Wie der Fehler gelöst wurde</translation>
     </message>
     <message>
-        <source>The text for the next attempt stays the same, because it contains only the type and message of an error. The agent turns resolutions into advice later.</source>
-        <translation>Der Text für den nächsten Versuch bleibt gleich, denn er enthält nur Art und Meldung eines Fehlers. Aus Lösungen macht der Agent später Ratschläge.</translation>
+        <source>Your resolution does not appear in the text for the next attempt, which contains only the type and message of each error. The agent turns resolutions into advice later.</source>
+        <translation>Ihre Lösung erscheint nicht im Text für den nächsten Versuch; er enthält nur Art und Meldung jedes Fehlers. Aus Lösungen macht der Agent später Ratschläge.</translation>
     </message>
     <message>
         <source>This changes the text that the next attempt gets.</source>
@@ -3056,8 +3056,8 @@
         <translation>Das Modell {engine} wird die Sitzungen oben in der Liste lesen. Es kann auch die darunter genannten Notizen lesen.</translation>
     </message>
     <message>
-        <source>You are asked once for this home and destination.</source>
-        <translation>Gefragt wird einmal für dieses Home und Ziel.</translation>
+        <source>Reverie asks only once for this home and destination.</source>
+        <translation>Reverie fragt nur einmal für dieses Home und Ziel.</translation>
     </message>
 </context>
 <context>
@@ -7265,8 +7265,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Abstand ist gültig</translation>
     </message>
     <message>
-        <source>The kept memory already had the only line.</source>
-        <translation>Die Notiz, die bleibt, hatte die einzige Zeile schon.</translation>
+        <source>The kept memory already had this one line.</source>
+        <translation>Die Notiz, die bleibt, hatte diese eine Zeile schon.</translation>
     </message>
     <message>
         <source>The kept memory already had {count} of {all} lines.</source>

@@ -108,13 +108,13 @@ def test_a_second_harvest_says_that_there_is_nothing_left(run: Run) -> None:
     code, out, err = run("harvest", "--workspace", ACME, "--engine", "rules", "--json")
     told = json.loads(out)
     assert (code, told["reason"], told["dream"]["outcome"]) == (1, "harvested", "unchanged")
-    assert "already harvested" in err
+    assert "have already been collected" in err
 
 
 def test_a_workspace_without_compaction_says_so(run: Run) -> None:
     code, _out, err = run("harvest", "--workspace", PIPELINE, "--engine", "rules")
     assert code == 1
-    assert "no compaction" in err
+    assert "has not compacted this conversation" in err
 
 
 def test_a_harvest_for_people_shows_both_runs(run: Run) -> None:

@@ -86,7 +86,10 @@ def small_home(directory: Path, projects: Any = None) -> Path:
 def play(case: dict[str, Any], directory: Path, speak: Speak = speak_here) -> None:
     """Run one case in `directory`; an `AssertionError` names the rule and the step that does not hold."""
     kind = case.get("home", "small")
-    home = small_home(directory, case.get("projects")) if kind == "small" else copy_sample(kind, directory)
+    if kind == "small":
+        home = small_home(directory, case.get("projects"))
+    else:
+        home = copy_sample(kind, directory, whole=True)
     _Play(case, home, directory / "profile", speak).run()
 
 

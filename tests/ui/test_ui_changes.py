@@ -227,7 +227,7 @@ def test_where_each_line_of_a_merged_memory_went() -> None:
         "The kept memory already had 1 of 4 lines. 1 line was moved there. 1 line was reworded. "
         "1 line was removed."
     )
-    assert merge_words({"same": 1}) == "The kept memory already had the only line."
+    assert merge_words({"same": 1}) == "The kept memory already had this one line."
 
 
 def test_words_that_differ_are_found_and_lines_without_anything_in_common_are_left() -> None:

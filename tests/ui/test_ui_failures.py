@@ -237,7 +237,7 @@ def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresVie
     assert not dialog.accept_button.isEnabled()
     assert dialog.before.toPlainText() == dialog.after.toPlainText() == view.block().strip("\n")
     dialog.field.setPlainText("  the token had run out\n")
-    assert dialog.note.text().startswith("The text for the next attempt stays the same")
+    assert dialog.note.text().startswith("Your resolution does not appear in the text for the next attempt")
     with qtbot.waitSignal(dialog.wanted) as asked:
         dialog.accept_button.click()
     assert asked.args == [view.lessons[0], "the token had run out"]

@@ -133,7 +133,7 @@ class HomeRegistry:
                 raise StoreError(
                     f"The history of {known_id} cannot be assigned to the home {root}.",
                     cause="The other home is unknown, or it still exists at its old place.",
-                    next_step="Check the list of homes.",
+                    next_step="Look the home up with `reverie homes`.",
                 )
             homes = data["homes"]
             for other in known.values():

@@ -148,7 +148,10 @@ class MemoryCommands:
         path, old = _required(fields, "path"), _required(fields, "old_str", empty=True)
         parsed = parse_memory_path(path)
         if not old:
-            raise StoreError("old_str is empty.", next_step="Quote the text to replace, or use insert.")
+            raise StoreError(
+                "old_str is empty.",
+                next_step="Give the text to replace in old_str, or use the command insert.",
+            )
         self._store.edit(parsed, lambda text: replace_once(parsed, text, old, str(fields.get("new_str", ""))))
         return f"Edited {parsed}."
 

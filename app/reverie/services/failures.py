@@ -289,7 +289,7 @@ class FailureService:
             raise Conflict(
                 f"{view.rel} was not changed:",
                 cause="the error no longer exists or has changed.",
-                next_step="Check the records, then try again.",
+                next_step="Check that the failure records are complete and readable, then try again.",
             )
         error = record["errors_encountered"][lesson.index]
         return self._records.apply(resolution(view.rel, lesson.index, error, text))
@@ -349,7 +349,7 @@ def made_in(change: FieldChange, document: Any) -> Any:
         raise Conflict(
             f"{change.rel} was not changed:",
             cause="the records no longer exist or have changed.",
-            next_step="Check the records, then try again.",
+            next_step="Check that the failure records are complete and readable, then try again.",
         )
     if change.is_there:
         inside[last] = change.after  # type: ignore[index]

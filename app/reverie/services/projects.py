@@ -513,7 +513,8 @@ def answer_projects(
     for each in (first, second):
         if not each.roots and not each.remotes:
             raise StoreError(
-                f"{each.name} has no repository, so Reverie cannot recognize it.",
+                f"{each.name} is not in a Git repository.",
+                cause="Reverie recognizes the checkouts of a project by their repository.",
                 next_step="Give both projects the same name: reverie projects --name PATH NAME",
                 reason="no-repository",
             )
@@ -525,7 +526,7 @@ def answer_projects(
             raise StoreError(
                 f"{one} and {other} are already the same project.",
                 cause="They have the same repository.",
-                next_step="Name the checkouts of two different repositories.",
+                next_step="Give the paths of checkouts of two different repositories.",
                 reason="same-project",
             )
     registry.answer(pairs, answer)

@@ -642,7 +642,7 @@ class ResolutionDialog(_Dialog):
         self._lesson, self._view, self._goal = lesson, view, goal
         self.buttons.accepted.connect(self._on_accepted)
         self.accept_button.setText(self.tr("&Save"))
-        self.setWindowTitle(self.tr("Resolution of an error"))
+        self.setWindowTitle(self.tr("How the error was resolved"))
         self.about.say(visible(lesson.lesson.line.removeprefix("- ")))
         self.field.setAccessibleName(self.tr("How this error was resolved"))
         self.field.setPlaceholderText(self.tr("How this error was resolved: its cause and what helped"))
@@ -666,8 +666,8 @@ class ResolutionDialog(_Dialog):
         same = after == self._view.block(self._goal)
         self.note.say(
             self.tr(
-                "The text for the next attempt stays the same, because it contains only the type and "
-                "message of an error. The agent turns resolutions into advice later."
+                "Your resolution does not appear in the text for the next attempt, which contains only the "
+                "type and message of each error. The agent turns resolutions into advice later."
             )
             if same
             else self.tr("This changes the text that the next attempt gets.")

@@ -168,7 +168,7 @@ def test_folders_without_a_repository_are_one_project_once_a_person_names_them(m
     rows = machine.survey()
     assert [(row.name, row.roots, row.asks) for row in rows] == [("notes", (), ()), ("notes", (), ())]
     assert rows[0].slug != rows[1].slug
-    with pytest.raises(StoreError, match="no repository"):
+    with pytest.raises(StoreError, match="not in a Git repository"):
         answer_projects(machine.registry, rows, rows[0].slug, rows[1].slug, "same")
     for folder in folders:
         machine.registry.name(str(folder), "Diary")

@@ -375,7 +375,7 @@ def merge_words(counts: Mapping[Fate, int]) -> str:
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
     said = [tr("The kept memory already had {count} of {all} lines.").format(count=counts["same"], all=known)]
     if known == 1:
-        said = [tr("The kept memory already had the only line.")] if counts["same"] else []
+        said = [tr("The kept memory already had this one line.")] if counts["same"] else []
     if counts["moved"]:
         said.append(counted("1 line was moved there.", "%n lines were moved there.", counts["moved"]))
     if counts["reworded"]:

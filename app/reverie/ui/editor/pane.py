@@ -253,7 +253,7 @@ class EditorPane(QWidget):
     def _say_banner(self, file: OpenFile) -> None:
         banner = file.buffer.banner
         if not banner and file.waiting:
-            sentence = self.tr("{reason} Reverie will save your text automatically after that.")
+            sentence = self.tr("{reason} Reverie will save your text automatically as soon as it can.")
             self.banner.say(sentence.format(reason=file.waiting))
             return
         if not banner:

@@ -253,7 +253,7 @@ class RawView(QWidget):
         self.tree.setAccessibleName(self.tr("Raw document"))
         self.tree.header().resizeSection(0, 220)
         self.tree.selectionModel().currentChanged.connect(self._on_current)
-        self.needle = SearchField(self.tr("Search in this trace, then press Enter"))
+        self.needle = SearchField(self.tr("Search this trace (press Enter)"))
         self.needle.returnPressed.connect(self._search)
         self.found = QLabel()
         self.copy = QPushButton(icons.icon("copy"), self.tr("&Copy value"))
