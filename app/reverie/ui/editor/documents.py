@@ -43,7 +43,7 @@ from reverie.ui.jobs import single_shot
 
 # Files that are too large for the agent are read-only, and nobody reads more than this.
 SHOWN_CHARS = 1_000_000
-PART_LINES, PART_CHARS = 500, 25_000
+PART_LINES, PART_CHARS = 500, 20_000
 """The most lines and characters that are added to an open text in one event; a line is never split."""
 ARRIVING = "arriving"
 """The group of the jobs for a version that was read from disk; a newer version replaces an older one."""

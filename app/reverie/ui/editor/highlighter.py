@@ -116,11 +116,12 @@ class MarkdownHighlighter(QSyntaxHighlighter):
                 self.rehighlightBlock(block)
 
     def highlightBlock(self, text: str) -> None:
-        state, number = self.previousBlockState(), self.currentBlock().blockNumber()
+        number = self.currentBlock().blockNumber()
         if number >= self._until:
             if number < MOST_COLOURED and not self._next.isActive():
                 self._next.start()
             return
+        state = self.previousBlockState()
         if number == 0:
             state = _FRONT if text.rstrip("\r") == "---" and self._front_ends() else _PLAIN
             if state == _FRONT:
