@@ -299,7 +299,7 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
     raise Unavailable(
         f"{path} is not a home that Reverie knows.",
         cause=f"It contains no files of a supported agent ({', '.join(kind.kind for kind in KINDS)}).",
-        next_step="Name the directory in which the agent keeps its memories, for example ~/.claude.",
+        next_step="Choose the directory in which the agent keeps its memories, for example ~/.claude.",
     )
 
 

@@ -132,8 +132,8 @@ class HomeRegistry:
             if known_id not in known or not place.may_be(known[known_id]):
                 raise StoreError(
                     f"The history of {known_id} cannot be assigned to the home {root}.",
-                    cause="The other home is unknown, or it still exists at its old place.",
-                    next_step="Look the home up with `reverie homes`.",
+                    cause="No home with this ID is known, or that home still exists at its old path.",
+                    next_step="`reverie homes` shows the IDs that can be used.",
                 )
             homes = data["homes"]
             for other in known.values():
@@ -190,7 +190,7 @@ class OpenedHome:
         found = self._registry.identify(root, kind=self._kind, create=False)
         if found is not None and found.id != self._identity.id:
             raise Unavailable(
-                f"The home {root} now uses the history of another home.",
+                f"The home {root} has been assigned the history of another home.",
                 next_step="Open the home again, or stop this command and start it again.",
                 reason="replaced",
             )

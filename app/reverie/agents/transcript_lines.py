@@ -38,7 +38,7 @@ def opened_transcript(path: Path) -> BinaryIO:
         raise Unavailable(
             f"The transcript {path.name} could not be read.",
             cause="It is not a regular file.",
-            next_step="Check what is at its path.",
+            next_step="Restore the transcript, or remove what is in its place.",
         ) from error
 
 

@@ -82,7 +82,7 @@ class CheckedProject:
             if at:
                 raise StoreError(
                     f"There is no commit {at} in {project}.",
-                    next_step="Name a commit, a branch or a tag with --at.",
+                    next_step="Choose a commit, a branch or a tag with --at.",
                     reason="missing",
                 ) from error
             self.problem = f"{project} has no commits yet."
@@ -144,7 +144,7 @@ class CheckedProject:
 
         def check(current: bytes | None) -> None:
             if current != before:
-                raise Conflict(f"{note.path} has changed.", next_step="Check the statements again.")
+                raise Conflict(f"{note.path} has changed.", next_step="Check its statements again.")
 
         path = self.project / note.place
         try:
@@ -166,7 +166,7 @@ class CheckedProject:
         if not whole.is_relative_to(self.project) or whole == self.project:
             raise StoreError(
                 f"{file} is not in {self.project}.",
-                next_step="Name a file inside the project.",
+                next_step="Choose a file inside the project.",
                 reason="missing",
             )
         place = whole.relative_to(self.project).as_posix()

@@ -232,7 +232,7 @@ def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
 
 def _unusable(project: Path, cause: str) -> Unavailable:
     return Unavailable(
-        f"No repository can be read at {project}.",
+        f"There is no readable repository at {project}.",
         cause=cause if cause.endswith(".") else f"{cause}.",
         next_step="A project must be the root of a checkout, or a bare repository.",
         reason="repository",

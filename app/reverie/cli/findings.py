@@ -109,7 +109,7 @@ def decide(session: Invocation) -> int:
         raise Ambiguous(
             f"Finding {wanted} is in several memories.",
             choices=tuple(sorted({str(each.project_path) for each in contexts if each is not None})),
-            next_step="Name the project with --project, or the home with --home.",
+            next_step="Choose the project with --project, or the home with --home.",
         )
     source, finding = held[0]
     take, dry_run = session.arguments.take, session.arguments.dry_run
@@ -122,7 +122,7 @@ def decide(session: Invocation) -> int:
         raise Unavailable(
             "Nothing was changed.",
             cause=f"{finding.paths[0]} belongs to the project, not to the home of an agent.",
-            next_step="Edit the file.",
+            next_step="Edit the file yourself.",
         )
     else:
         asked = source.context, finding.id, take, source.service.shown_state(finding.id)

@@ -48,7 +48,7 @@ log = logging.getLogger("reverie.engine")
 NO_HOME = "No home of an agent was found."
 MOST_CHOICES = 50
 """The largest number of workspaces that a list of choices has."""
-NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
+NAME_ONE = "Choose one with --home DIR, or try `reverie --demo`."
 
 
 class AskedHomes(Struct, frozen=True):
@@ -145,7 +145,7 @@ def the_root(session: Invocation) -> Path:
         raise Ambiguous(
             "More than one home was found.",
             choices=tuple(str(home.root) for home in found),
-            next_step="Name one with --home DIR.",
+            next_step="Choose one with --home DIR.",
         )
     return found[0].root
 
@@ -237,7 +237,7 @@ def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
         raise Ambiguous(
             "This home has several workspaces.",
             choices=choices(parts),
-            next_step="Name one with --workspace ID.",
+            next_step="Choose one with --workspace ID.",
         )
     return home.context(workspace_id=workspaces[0].id if workspaces else None)
 
@@ -273,7 +273,7 @@ def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = Tr
     raise Ambiguous(
         f"This home has no workspace {workspace}.",
         choices=choices(parts),
-        next_step="Name one with --workspace ID.",
+        next_step="Choose one with --workspace ID.",
     )
 
 

@@ -169,14 +169,14 @@ class MemoryLines:
     def _dispatch(self, request: Mapping[str, Any]) -> dict[str, Any]:
         command, now = request.get("command"), request.get("now")
         if command is not None and not isinstance(command, str):
-            raise StoreError("command must be text.", reason="usage")
+            raise StoreError("The field `command` must be text.", reason="usage")
         if now is not None and not is_time(now):
-            raise StoreError("now must be a whole number of milliseconds since 1970.", reason="usage")
+            raise StoreError("The field `now` must be a time in milliseconds since 1970.", reason="usage")
         self._clock.now = now
         self._parts.require_same_home()
         actor = request.get("actor") or ("agent" if command in COMMANDS else "user")
         if actor not in _ACTORS:
-            raise StoreError(f"actor must be one of {', '.join(_ACTORS)}.", reason="usage")
+            raise StoreError(f"The field `actor` must be one of {', '.join(_ACTORS)}.", reason="usage")
         context = self._context(request)
         warnings: list[str] = []
         store = self._parts.store(
@@ -249,14 +249,14 @@ class MemoryLines:
         content, expected = request.get("content"), request.get("expected_sha256")
         if not isinstance(content, str) or not isinstance(expected, str | None):
             raise StoreError(
-                "save needs content as text and expected_sha256 as text or null.", reason="usage"
+                "`save` needs `content` (text) and `expected_sha256` (text or null).", reason="usage"
             )
         return {"success": True, "sha256": store.save(_path(request), content, expected)}
 
     def _pin(self, store: MemoryStore, request: Mapping[str, Any], actor: str) -> dict[str, Any]:
         pinned = request.get("pinned")
         if not isinstance(pinned, bool):
-            raise StoreError("pin needs pinned as true or false.", reason="usage")
+            raise StoreError("`pin` needs the field `pinned` (true or false).", reason="usage")
         path = _path(request)
         store.pin(path, pinned)
         self._pinned_by = actor

@@ -454,10 +454,10 @@ def _only_session(parts: HomeContainer) -> str:
         raise Unavailable(
             "This home has no session for which Reverie can write notes.",
             cause="Reverie writes session notes only for Claude Code.",
-            next_step="Name another home with --home DIR.",
+            next_step="Choose another home with --home DIR.",
         )
     if len(found) > 1:
-        raise Ambiguous("Which session?", choices=choices(parts), next_step="Name it with --session ID.")
+        raise Ambiguous("Which session?", choices=choices(parts), next_step="Choose one with --session ID.")
     return found[0]
 
 

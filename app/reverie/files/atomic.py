@@ -303,12 +303,12 @@ def file_error(error: OSError, name: str, done: str) -> UserError:
         return StoreError(
             title,
             cause="There is a folder at this path.",
-            next_step="Name at least one file.",
+            next_step="Choose a file, not a folder.",
             reason="directory",
         )
     if isinstance(error, NotRegularFileError):
         return StoreError(
-            title, cause="It is not a regular file.", next_step="Name another file.", reason="special"
+            title, cause="It is not a regular file.", next_step="Choose another file.", reason="special"
         )
     return user_error_from_os(error, title)
 

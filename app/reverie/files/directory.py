@@ -654,7 +654,7 @@ def ensure_private(path: Path) -> Path:
             raise Unavailable(
                 f"The folder {path} belongs to another user.",
                 cause="Reverie stores its own state only in folders that no other user can change.",
-                next_step="Choose another profile with --profile, or make this user the owner of the folder.",
+                next_step="Choose another profile with --profile, or make yourself the owner of the folder.",
             )
     except OSError as error:
         raise user_error_from_os(error, f"The folder {path} could not be created.") from error

@@ -528,7 +528,7 @@ class RootedDirectory:
         if new_rel == rel or new_rel.startswith(rel + "/"):
             raise StoreError(
                 f"“{shown(rel)}” could not be renamed.",
-                cause="The new path is the folder itself or inside it.",
+                cause="The new path is the same as the old one, or inside it.",
                 next_step="Choose another place.",
                 reason="name",
             )
@@ -611,7 +611,7 @@ class RootedDirectory:
                     pending.extend(self._children(descent, entry.rel, walk.problems))
         if self._identity() != before:
             raise Unavailable(
-                f"The folder {shown(str(self.root))} became unavailable while it was listed.",
+                f"The folder {shown(str(self.root))} became unavailable while Reverie was listing it.",
                 cause="It was removed, replaced or unmounted.",
                 next_step="Refresh when the folder is available again.",
             )
@@ -799,7 +799,7 @@ def _holds_something(rel: str) -> StoreError:
 def _refused_root(done: str) -> StoreError:
     return StoreError(
         f"The folder itself cannot be {done}.",
-        next_step="Name a file or folder inside it.",
+        next_step="Choose a file or folder inside it.",
         reason="directory",
     )
 

@@ -48,7 +48,7 @@ class TraceStore:
         if not _NAME.fullmatch(name):
             raise StoreError(
                 f"{run_id!r} is not a run ID.",
-                next_step="Open the list of runs to find the ID.",
+                next_step="Find the ID in the list of runs.",
                 reason="missing",
             )
         return self._directory / name
@@ -230,7 +230,7 @@ class Dumps:
                 continue
             return rel
         raise StoreError(
-            f"The trace file {name} could not be written.", cause="Many files with this name already exist."
+            f"The trace file {name} could not be written.", cause="Too many files have similar names."
         )
 
     def _remove(self, item: _Written) -> bool:

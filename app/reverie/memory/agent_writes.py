@@ -134,7 +134,7 @@ class AgentWrites:
     def _place(self, workspace_id: str, text: object) -> FileKey:
         path: MemoryPath = parse_memory_path(str(text))
         if path.scope is None:
-            raise UserError("That is not a memory.")
+            raise UserError("This is not the path of a memory.")
         root = self._home.scope_root(self._home.context(workspace_id=workspace_id), path.scope)
         return root.key, path.rel
 

@@ -47,7 +47,7 @@ def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
             fields.setdefault(_ALIASES[name], value)
     for name in _TEXT_FIELDS:
         if name in fields and not isinstance(fields[name], str):
-            raise StoreError(f"{name} must be text.", next_step="Repeat the command with a string.")
+            raise StoreError(f"{name} must be text.", next_step="Set this field to a string.")
     for name, least in _NUMBER_FIELDS.items():
         if name in fields:
             fields[name] = _whole_number(name, fields[name], least)
@@ -188,14 +188,14 @@ def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
         start = text.find(old, start + 1)
     if not lines:
         raise StoreError(
-            f"old_str does not occur in {path}.", next_step="View the memory and quote it exactly."
+            f"old_str does not occur in {path}.", next_step="View the memory and copy the text exactly."
         )
     if len(lines) > 1:
         numbers = list(dict.fromkeys(lines))
         shown = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")
         raise StoreError(
             f"old_str occurs {len(lines)} times in {path}, on lines {shown}.",
-            next_step="Quote more of the surrounding text, so that it is unique.",
+            next_step="Include more of the surrounding text, so that old_str is unique.",
         )
     return text.replace(old, new, 1)
 
@@ -267,7 +267,7 @@ def _required(fields: Mapping[str, Any], name: str, *, empty: bool = False) -> s
 
 
 def _lacks(name: str) -> StoreError:
-    return StoreError(f"The command needs {name}.", next_step=f"Repeat it with {name}.", reason="usage")
+    return StoreError(f"The command needs {name}.", next_step=f"Add {name} and try again.", reason="usage")
 
 
 def _whole_number(name: str, value: Any, least: int) -> int:

@@ -103,7 +103,7 @@ class MemoryStore:
         root = self.home.scope_root(self.context, parsed.scope)
         if root.leaves_out(parsed.rel):
             raise StoreError(
-                f"{parsed} belongs to another scope.", next_step="Select its project and open it there."
+                f"{parsed} is a working file of the agent, not a memory.", next_step="Choose another path."
             )
         return parsed, root, self._files_of(root)
 
@@ -284,7 +284,7 @@ class MemoryStore:
             raise StoreError(
                 f"{source} cannot be renamed into another scope.",
                 cause="A rename stays inside one scope.",
-                next_step="Create the memory there and delete this one.",
+                next_step="Create the memory in the other scope and delete this one.",
             )
         if target.segments[: len(source.segments)] == source.segments and source != target:
             raise StoreError(f"{source} cannot be moved into itself.", next_step="Choose another place.")
@@ -374,7 +374,7 @@ class MemoryStore:
         if entry is None:
             raise missing(parsed)
         if entry.kind != "file":
-            raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
+            raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Choose a file inside it.")
         cap = self.home.caps.file_bytes
         if entry.size > cap and not any_size:
             raise StoreError(

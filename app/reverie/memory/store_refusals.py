@@ -115,11 +115,11 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
     """
     if parsed.is_scope_root:
         raise StoreError(
-            f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
+            f"{parsed} is a whole scope and cannot be {done}.", next_step="Choose a file inside it."
         )
 
 
 def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
     """Raise `StoreError` if `entry`, which is at the path `parsed`, is a folder; None: there is no entry."""
     if entry is not None and entry.kind != "file":
-        raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
+        raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Choose a file inside it.")

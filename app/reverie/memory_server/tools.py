@@ -216,7 +216,7 @@ class MemoryTools:
             raise StoreError(
                 f"{path} was not changed:",
                 cause=f"this program may only read {scope.value} memory.",
-                next_step=f"A person can permit it: `reverie mcp --allow-writes {scope.value}`, or "
+                next_step=f"The user can permit it: `reverie mcp --allow-writes {scope.value}`, or "
                 "`[mcp.allow_writes]` in Reverie's settings.",
                 reason="read-only",
             )
@@ -289,7 +289,7 @@ def _lines(view_range: Any) -> dict[str, int]:
     first, last = view_range if whole and len(view_range) == 2 else (0, 0)
     if not 1 <= first < _MOST_LINES or not (last == -1 or first <= last < _MOST_LINES):
         raise StoreError(
-            "view_range must be [first line, last line].", next_step="Count lines from 1; -1 is the end."
+            "view_range must be [first line, last line].", next_step="Count from 1; -1 is the last line."
         )
     return {"offset": first} if last == -1 else {"offset": first, "limit": last - first + 1}
 

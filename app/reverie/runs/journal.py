@@ -214,4 +214,4 @@ def _parse_usage(data: Mapping[str, Any]) -> dict[str, MemoryUsage | None]:
 
 
 def _damaged(title: str) -> StoreError:
-    return StoreError(title, next_step="Restore the file from the history instead.", reason="damaged")
+    return StoreError(title, next_step="Restore the files from the history instead.", reason="damaged")

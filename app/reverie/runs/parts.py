@@ -90,7 +90,7 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
             raise StoreError(
                 f"Run {run_id} has no hunk {', '.join(map(str, unknown))} in {path}.",
                 cause=has,
-                next_step=f"`reverie diff {run_id}` shows them with their numbers.",
+                next_step=f"`reverie diff {run_id}` shows the hunks with their numbers.",
                 reason="missing",
             )
         before = taken.get(path, frozenset())

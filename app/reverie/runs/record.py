@@ -235,7 +235,7 @@ class RunStore:
         if not run_id or any(not (character.isalnum() or character == "-") for character in run_id):
             raise StoreError(
                 f"{run_id!r} is not a run ID.",
-                next_step="Open the list of runs to find the ID.",
+                next_step="Find the ID in the list of runs.",
                 reason="missing",
             )
         return self._directory / run_id
@@ -358,7 +358,7 @@ class RunStore:
         except FileNotFoundError:
             raise StoreError(
                 f"There is no run {run_id}.",
-                next_step="Open the list of runs to find the ID.",
+                next_step="Find the ID in the list of runs.",
                 reason="missing",
             ) from None
         except OSError as error:

@@ -93,9 +93,9 @@ def merged_back(
         raise Conflict(f"{path} has changed since the run.")
     merge = snapshots.history.merge(base, current, wanted)
     if merge.conflict:
-        raise Conflict(f"{path} has changed since the run, on the same lines.")
+        raise Conflict(f"The same lines of {path} have changed since the run.")
     if part is not None and not _fits_once(snapshots, base, current, wanted):
-        raise Conflict(f"{path} has changed since the run, and its lines now match in more than one place.")
+        raise Conflict(f"{path} has changed since the run: the lines to undo occur in more than one place.")
     return merge.content
 
 
@@ -224,7 +224,7 @@ def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
     return Conflict(
         "Nothing was undone.",
         cause=str(error),
-        next_step=f"Leave this part out, or restore the lines that `reverie diff {original.id}` shows.",
+        next_step=f"Leave this part out, or restore the lines shown by `reverie diff {original.id}`.",
         reason=error.reason,
     )
 
@@ -405,7 +405,7 @@ class RevertJob(Job[RevertPlan]):
             )
         if original.dry_run or original.outcome not in ("completed", "interrupted"):
             raise StoreError(
-                f"Run {original.id} changed nothing: it ended as {original.outcome}.",
+                f"Run {original.id} changed nothing (outcome: {original.outcome}).",
                 next_step="There is nothing to undo.",
                 reason="nothing-to-revert",
             )
@@ -482,7 +482,7 @@ class RevertJob(Job[RevertPlan]):
                 plan.changes.append(change)
         blocked = leave_blocked(source, plan)
         if blocked and part is not None:
-            raise not_taken_back(original, Conflict(f"Another file exists at the path of {blocked[0]}."))
+            raise not_taken_back(original, Conflict(f"Another file now has the path {blocked[0]}."))
         plan.changes = in_order(plan.changes)
         return plan
 
@@ -494,12 +494,12 @@ class RevertJob(Job[RevertPlan]):
         if original.reverts is not None or original.outcome != "completed":
             raise StoreError(
                 f"Run {original.id} can only be undone as a whole, because it is {_kind_words(original)}.",
-                next_step=f"`reverie revert {original.id}` does that.",
+                next_step=f"`reverie revert {original.id}` undoes all of it.",
                 reason="nothing-to-revert",
             )
         if not part:
             raise StoreError(
-                "No part of the run was selected.", next_step="Name at least one file.", reason="missing"
+                "No part of the run was selected.", next_step="Select at least one file.", reason="missing"
             )
         require_parts(original.id, part, original.taken_back, counts)
 

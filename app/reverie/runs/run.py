@@ -705,7 +705,7 @@ class Run(Generic[Thought]):
         if found.settled and found.outcome != end.outcome:
             # This process was suspended and another one recovered the run, so the saved record is the true
             # one.
-            next_step = "" if found.outcome in SUCCEEDED else "Run the update again."
+            next_step = "" if found.outcome in SUCCEEDED else "Start the run again."
             return RunResult(
                 found.id,
                 found.outcome,

@@ -611,7 +611,7 @@ def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
 
 
 def _changed_meanwhile(path: str) -> Conflict:
-    return Conflict(f"{path} changed during the run.", next_step="Run the update again.")
+    return Conflict(f"{path} changed during the run.", next_step="Start the run again.")
 
 
 def _identity(directory: Path) -> tuple[int, int] | None:

@@ -189,7 +189,7 @@ class ChangeLogService:
         found = self._of_memories(self._history.steps([each for each in (next(named, ""),) if each]))
         if not beginning or not found:
             raise StoreError(
-                f"There is no change {beginning}.", next_step="List them with `reverie changes`."
+                f"There is no change {beginning}.", next_step="`reverie changes` lists the changes."
             )
         return found[0]
 

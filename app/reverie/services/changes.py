@@ -351,7 +351,7 @@ class ChangeSet:
         known = change.expected_sha256 is not None or kind == "restore"
         path = lenient_path(change.path) if known else parse_memory_path(change.path)
         if not path.segments:
-            raise StoreError(f"{path} is a whole scope.", next_step="Name files inside the scope.")
+            raise StoreError(f"{path} is a whole scope.", next_step="Choose files inside the scope.")
         path, root, files = store.resolve(path)
         entry = files.entry(path.rel)
         if entry is not None and entry.kind != "file":
@@ -646,7 +646,7 @@ class ChangeSet:
             if after is not None and rooted_files(root).read(rel) != after:
                 path = memory_path(root.scope, rel)
                 raise Conflict(
-                    f"{path} was changed right after it was written.", next_step="Read it again, then retry."
+                    f"Another program just changed {path}.", next_step="Read it again, then try again."
                 )
 
         return Transaction(
@@ -756,6 +756,6 @@ def _not_taken_back(intents: Sequence[FileIntent]) -> Conflict:
         )
     return Conflict(
         "Not everything was undone:",
-        cause=f"{_listed(paths)} changed since then, and {was_left(len(paths))}.",
-        next_step="Check the text and change it yourself.",
+        cause=f"{_listed(paths)} changed again later, and {was_left(len(paths))}.",
+        next_step="Undo the rest by hand.",
     )

@@ -74,7 +74,7 @@ class _Project:
         if self.is_silent:
             return self._problem
         if not has_repository(self.path):
-            return f"No repository can be read at {self.path}."
+            return f"There is no readable repository at {self.path}."
         try:
             return self._claims.look(check).problem
         except Unavailable as error:

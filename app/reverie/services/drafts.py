@@ -234,13 +234,13 @@ class DraftService:
         for companion in self._home.companions(draft.context):
             if str(companion.path) == draft.rel:
                 return companion
-        raise UserError("The agent no longer loads this file.", next_step="Copy the text of the draft.")
+        raise UserError("The agent no longer loads this file.", next_step="Copy the draft into another file.")
 
     def _require_same_store(self, draft: Draft) -> None:
         scope = parse_memory_path(draft.path).scope
         if scope is None or self._home.scope_root(draft.context, scope).key != draft.store:
             raise UserError(
-                "The memories of this draft no longer exist.", next_step="Copy the text of the draft."
+                "The store of this draft no longer exists.", next_step="Copy the draft into another memory."
             )
 
 

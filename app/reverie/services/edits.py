@@ -316,7 +316,7 @@ class UserEdits:
     def _history_head(self) -> str:
         head = self._parts.snapshots.history.head()
         if head is None:
-            raise Conflict("The history is empty, so it could not store the deleted text.")
+            raise Conflict("The history is empty, so the deletion could not be undone.")
         return head
 
     def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
@@ -456,7 +456,7 @@ class CompanionFiles:
         for companion in self._parts.home.companions(context):
             if not companion.unopened and path in (str(companion.path), str(self._kept(companion))):
                 return companion
-        raise StoreError(f"{path} is not loaded with these memories.", next_step="Select it in the tree.")
+        raise StoreError(f"The agent does not load {path} here.", next_step="Select the file in the tree.")
 
     def _write(
         self, companion: Companion, data: bytes, expected: str, mode: int | None = None

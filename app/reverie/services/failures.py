@@ -54,7 +54,7 @@ class RecordEdits:
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
-            raise Unavailable("This home has no failure records.", next_step="Open a project of loki-mode.")
+            raise Unavailable("This home has no failure records.", next_step="Open a loki-mode project.")
         self._parts = parts
         self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
         self._files = rooted_files(self._root)
@@ -122,7 +122,7 @@ class RecordEdits:
         parts = Path(rel).parts
         if not any(part in FOLDERS for part in parts[:-1]) or parts[-1] in DERIVED:
             raise StoreError(
-                f"{rel} cannot be edited.", cause="Only the agent uses it.", reason="not-editable"
+                f"{rel} cannot be edited.", cause="Only the agent may change it.", reason="not-editable"
             )
 
 

@@ -134,7 +134,7 @@ class IndexService:
             texts = [text, *fixes(text, findings, {topic.rel: topic for topic in topics}, around.rels)]
         except IndexEditError as error:
             raise StoreError(
-                "The index was not changed.", cause=str(error), next_step="Edit the text of the index."
+                "The index was not changed.", cause=str(error), next_step="Edit the index by hand."
             ) from error
         change = HandChange(look.path, texts[-1].encode(), look.sha256)
         # Compare after each fix, so that a removed line is not shown as changed into the line after it.

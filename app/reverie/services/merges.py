@@ -105,7 +105,7 @@ class MergeService:
         `Unavailable` if no context shows all of them.
         """
         if len(files) < 2:
-            raise StoreError("A merge needs two memories.", next_step="Select at least two of the group.")
+            raise StoreError("A merge needs two memories.", next_step="Select at least two.")
         context = Contexts(self._parts).of({file.root_key for file in files})
         if context is None:
             raise Unavailable(

@@ -256,7 +256,7 @@ class OrphanService:
             if row.pinned:
                 pins[change.path] = True
         if not changes:
-            raise StoreError("Nothing is selected.", cause="Everything is already there.")
+            raise StoreError("Nothing is selected.", cause="Every file is left out or already present.")
         subject = f"Merged an orphaned store by hand: {preview.store.label}"
         return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
@@ -268,14 +268,14 @@ class OrphanService:
         if store.kind == "other-checkout":
             raise StoreError(
                 f"{store.label} was not removed:",
-                cause="The agent still loads these memories in their own checkout.",
-                next_step="Delete its notes one by one, or remove the checkout first.",
+                cause="The agent still loads these memories in another checkout.",
+                next_step="Delete the memories one by one, or remove that checkout first.",
                 reason="in-use",
             )
         if store.context is None:
             raise StoreError(
                 f"{store.label} was not removed:",
-                cause="The history does not cover its location, so it could not be restored.",
+                cause="The history does not cover its location, so you could not undo the removal.",
                 next_step="If you are sure, delete it with another program.",
                 reason="not-kept",
             )
@@ -311,7 +311,7 @@ class OrphanService:
         root = home.scope_root(context, scope)
         if root.directory == store.directory:
             raise StoreError(
-                "These memories are already there.", next_step="Choose another project.", reason="same"
+                "These memories are already in this project.", next_step="Choose another one.", reason="same"
             )
         files = RootedDirectory(root.directory)
         return _Target(context, scope, files, {each.rel: each.kind for each in files.walk().entries})

@@ -321,7 +321,7 @@ class UnseenService:
         wanted = None if change.before is None else change.before.encode()
         if change.before is None and change.kind != "new":
             raise StoreError(
-                "Can't undo: the history has no earlier text.", next_step="Look for it in Changes."
+                "Can't undo: the history has no earlier text.", next_step="Look for the text in Changes."
             )
         if found != change.sha256:
             wanted = self._without(root, rel, change, now)

@@ -90,7 +90,7 @@ def test_a_hostile_repository_is_read_or_could_not_be_read(
         assert not readers()
     else:
         # libgit2 does not open it, or it was made of nothing that hangs: then it says the truth.
-        assert verdict in ("holds", f"No repository can be read at {project.path}.", "unborn")
+        assert verdict in ("holds", f"There is no readable repository at {project.path}.", "unborn")
     identities = RepositoryIdentities(SILENT_S)
     found = identities.read(project.path)
     identities.end()
@@ -253,9 +253,9 @@ def test_errors_of_the_project_are_what_they_are_in_one_process(
         unknown.look()
     assert (raised.value.reason, raised.value.next_step) == (
         "missing",
-        "Name a commit, a branch or a tag with --at.",
+        "Choose a commit, a branch or a tag with --at.",
     )
-    with pytest.raises(Unavailable, match="No repository can be read"):
+    with pytest.raises(Unavailable, match="There is no readable repository"):
         nowhere.look()
     with pytest.raises(StoreError, match="cannot be read"):
         claims.notes([Path("none.md")])
@@ -280,7 +280,7 @@ def test_a_project_without_a_repository_is_checked_for_what_is_there(
     claims = ProjectClaims(tmp_path)
     opened.append(claims)
     state = claims.look()
-    assert "No repository" in state.problem
+    assert "There is no readable repository" in state.problem
     report: ClaimReport = claims.check(claims.notes())
     assert [claim.state.value for claim in report.claims] == ["unknown", "holds"]
 

@@ -67,7 +67,7 @@ def test_people_read_each_check_and_what_to_look_at_first(
 
 def test_an_ambiguous_place_is_wrong_usage(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(home) == 2
-    assert "Name one with --workspace ID" in capsys.readouterr().err
+    assert "Choose one with --workspace ID" in capsys.readouterr().err
 
 
 def test_reverie_itself_needs_no_workspace(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def test_lines_written_since_outside_the_hunk_stay(parts: HomeContainer, run_id:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("Line nine.", "Line NINE.", "on the same lines"),
+        ("Line nine.", "Line NINE.", "The same lines of"),
         # The lines of the hunk and those around it stand there twice: either could be meant.
         (
             "Line 8.\nLine nine.\nAnd more.\nLine 10.\n",

@@ -174,11 +174,11 @@ def test_undo_leaves_and_names_what_changed_since_and_can_be_repeated(
     fresh = parts.home.root / "memory/global/new/deep/fresh.md"
     fresh.write_bytes(b"theirs\n")
     for _again in range(2):
-        with pytest.raises(Conflict, match=r"fresh\.md changed since then, and was left as it is\."):
+        with pytest.raises(Conflict, match=r"fresh\.md changed again later, and was left as it is\."):
             UserEdits(parts).undo(undo)
         assert memories(parts) == {**before, "global/new/deep/fresh.md": b"theirs\n"}
     notes_file(parts).write_bytes(b"theirs\n")
-    with pytest.raises(Conflict, match=r"\.md changed since then, and were left as they are\."):
+    with pytest.raises(Conflict, match=r"\.md changed again later, and were left as they are\."):
         UserEdits(parts).undo(undo)
 
 

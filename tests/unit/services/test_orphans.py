@@ -371,7 +371,7 @@ def test_loose_notes_of_the_first_layout_go_to_global_memory(desk: OrphanService
 def test_a_store_is_not_merged_into_itself(desk: OrphanService, lost: LostHome) -> None:
     lost.list("/gone/app")
     lost.store("/gone/app", a="a\n")
-    with pytest.raises(StoreError, match="These memories are already there"):
+    with pytest.raises(StoreError, match="These memories are already in this project"):
         desk.preview(only(desk).store, "/gone/app")
 
 

@@ -206,7 +206,9 @@ def test_a_restore_that_fails_takes_everything_else_back_and_keeps_what_changed_
         return apply(self, context, changes, **other)
 
     monkeypatch.setattr(ChangeSet, "apply", failing)
-    with pytest.raises(Conflict, match=r"The second project is not there.* changed since then, and was left"):
+    with pytest.raises(
+        Conflict, match=r"The second project is not there.* changed again later, and was left"
+    ):
         desk.restore([first, second])
     rel = paths[0].relative_to(parts.home.root / "memory").as_posix()
     assert memories(parts) == {**gone, rel: theirs}

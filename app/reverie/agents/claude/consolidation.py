@@ -246,7 +246,7 @@ class ClaudeLock:
         if not self._is_ours(_look(self._file), holder):
             raise Conflict(
                 f"{self._file.name} was not changed.",
-                cause="Another process has just taken or removed the lock.",
+                cause="Another process has just taken or removed this lock file.",
                 next_step="You do not need to do anything.",
             )
 

@@ -255,10 +255,10 @@ _REFUSED = (
     "{source} names {directory} for the memories, and Claude Code uses this directory. Reverie shows "
     "the default place, because {why}. {advice}"
 )
-_ADVICE = "Name a directory that contains only memories."
+_ADVICE = "Set a directory that contains only memories."
 _OUTSIDE = "a file in the project names the directory, and it is outside the project"
 _WHOLE = "it contains the project's own files"
-_ADVICE_INSIDE = "Name a directory inside the project, or name one in your own settings.json."
+_ADVICE_INSIDE = "Set a directory inside the project, or set one in your own settings.json."
 
 
 class MemorySettings(Struct, frozen=True):

@@ -426,7 +426,7 @@ def _refuse_hostile_id(workspace_id: str) -> None:
     if not is_plain_component(workspace_id):
         raise Unavailable(
             f"There is no workspace {workspace_id[:80]!r}.",
-            cause="A workspace ID must be a single directory name.",
+            cause="A workspace ID must be the name of a directory, without slashes.",
             next_step="Use an ID that `reverie homes` shows.",
         )
 

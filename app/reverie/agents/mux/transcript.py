@@ -99,7 +99,7 @@ class MuxTranscript:
             raise Unavailable(
                 f"The transcript {path.name} could not be read.",
                 cause=f"It has {size:,} bytes; Reverie reads at most {LARGEST:,}.",
-                next_step="Check why it is so large, or move it to another place.",
+                next_step="Find out why it is so large, or move it elsewhere.",
             )
         with contextlib.suppress(FileNotFoundError):
             yield from transcript_lines(path, self._skip)

@@ -209,7 +209,7 @@ def _merged(
         raise Conflict(f"{intent.path} changed since the preview.")
     merged = merge_versions(base, current, wanted)
     if merged.conflict:
-        raise Conflict(f"{intent.path} changed since the preview, on the same lines.")
+        raise Conflict(f"The same lines of {intent.path} changed since the preview.")
     return merged.content
 
 
@@ -640,7 +640,7 @@ def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
     if not journal.for_review or run.outcome not in ("completed", "held"):
         if run.outcome == "completed":
             return f"Run {run.id} was applied while it ran. You can undo it."
-        return f"Run {run.id} ended as {run.outcome}: there is nothing to apply."
+        return f"Run {run.id} has nothing to apply (outcome: {run.outcome})."
     applied_by = run.details.get("appliedBy")
     if not isinstance(applied_by, str):
         return ""

@@ -830,7 +830,7 @@ def _chosen(boundaries: Iterable[Boundary], key: str | None) -> Boundary:
             if key is None
             else f"There is no compaction {key}.",
             cause="The agent has not compacted this conversation yet." if key is None else "",
-            next_step="Try again after the next compaction of the conversation.",
+            next_step="Try again after the agent has compacted the conversation.",
             reason="no-compaction",
         )
     return found[-1]

@@ -136,7 +136,7 @@ def normalised(proposed: StageOneOutput) -> StageOneOutput:
         raise StoreError(
             "Nothing was extracted.",
             cause="The summary of the session, or its short form, is empty.",
-            next_step="The next extraction tries again.",
+            next_step="The next extraction will try again.",
             reason="empty",
         )
     trace = structured(redacted(_sanitised(trace)))

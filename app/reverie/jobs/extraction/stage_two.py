@@ -173,7 +173,7 @@ class Staging:
             now = None if files.entry(rel) is None else files.read(rel).decode("utf-8", "replace")
             if now != text:
                 raise Conflict(
-                    f"{rel} changed during the consolidation.", next_step="Reverie consolidates it again."
+                    f"{rel} changed during the consolidation.", next_step="The next run will try again."
                 )
 
     def undoing(self) -> Callable[[], None]:

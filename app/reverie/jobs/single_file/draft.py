@@ -141,7 +141,7 @@ class FileDraft(ABC):
                 raise cls.refused("An empty old_string goes with replace_count 1 only.")
             if text:
                 raise cls.refused(
-                    "An empty old_string is for an empty file only.", "Name the text to be replaced exactly."
+                    "An empty old_string is for an empty file only.", "Set old_string to the text to replace."
                 )
             return new
         if old not in text:

@@ -724,8 +724,8 @@ def in_words() -> Iterator[None]:
         raise StoreError(
             "The history cannot be read.",
             cause=f"The history is damaged: {error}.",
-            next_step="At the next change, Reverie renames it and starts a new history. Its folder is not "
-            "deleted.",
+            next_step="At the next change, Reverie renames its folder, which is kept, and starts a new "
+            "history.",
             reason="damaged",
         ) from error
     except MissingVersionError as error:
