@@ -206,10 +206,6 @@
         <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
     </message>
     <message>
-        <source>There is no difference from this version.</source>
-        <translation>Es gibt keinen Unterschied zu dieser Fassung.</translation>
-    </message>
-    <message>
         <source>This memory belongs to another project or workspace.</source>
         <translation>Diese Notiz gehört zu einem anderen Projekt oder Workspace.</translation>
     </message>
@@ -352,10 +348,6 @@
 <context>
     <name>ConflictChoice</name>
     <message>
-        <source>Compare shows both sides.</source>
-        <translation>„Vergleichen“ zeigt beide Seiten.</translation>
-    </message>
-    <message>
         <source>Conflict</source>
         <translation>Konflikt</translation>
     </message>
@@ -374,6 +366,10 @@
     <message>
         <source>Next conflict (F8)</source>
         <translation>Nächster Konflikt (F8)</translation>
+    </message>
+    <message>
+        <source>Press Compare to see both versions.</source>
+        <translation>„Vergleichen“ zeigt beide Fassungen.</translation>
     </message>
     <message>
         <source>Previous conflict (Shift+F8)</source>
@@ -739,8 +735,8 @@
         <translation>Alles kopieren</translation>
     </message>
     <message>
-        <source>Copy the whole text, with all of its lines in full</source>
-        <translation>Den ganzen Text mit allen Zeilen in voller Länge kopieren</translation>
+        <source>Copy the whole text, including what is not shown here</source>
+        <translation>Den ganzen Text kopieren, auch was hier nicht zu sehen ist</translation>
     </message>
     <message>
         <source>Create the file with this text</source>
@@ -763,10 +759,6 @@
         <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
     </message>
     <message>
-        <source>Lines of more than {n} characters are cut here, so you can only read this text. Edit it in another program.</source>
-        <translation>Zeilen mit mehr als {n} Zeichen sind hier gekürzt, deshalb können Sie diesen Text nur lesen. Bearbeiten Sie ihn in einem anderen Programm.</translation>
-    </message>
-    <message>
         <source>Memory text</source>
         <translation>Text der Notiz</translation>
     </message>
@@ -777,6 +769,10 @@
     <message>
         <source>Only the first {lines} lines are shown, so the text cannot be edited.</source>
         <translation>Nur die ersten {lines} Zeilen werden gezeigt, deshalb kann der Text nicht bearbeitet werden.</translation>
+    </message>
+    <message>
+        <source>Only the first {n} characters of each line are shown, so the text cannot be edited. Edit it in another program.</source>
+        <translation>Von jeder Zeile sind nur die ersten {n} Zeichen zu sehen, deshalb können Sie den Text hier nicht bearbeiten. Bearbeiten Sie ihn in einem anderen Programm.</translation>
     </message>
     <message>
         <source>Overwrite theirs</source>
@@ -819,16 +815,16 @@
         <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
     </message>
     <message>
-        <source>This file can grow by only {size} more; the agent does not read beyond that.</source>
-        <translation>Diese Datei kann nur noch um {size} wachsen; weiter liest der Agent nicht.</translation>
-    </message>
-    <message>
         <source>This file changed on disk while you were editing it.</source>
         <translation>Diese Datei hat sich auf der Platte geändert, während sie bearbeitet wurde.</translation>
     </message>
     <message>
         <source>This file contains characters that this editor would change, so it is read-only here.</source>
         <translation>Diese Datei enthält Zeichen, die dieser Editor ändern würde; hier ist sie schreibgeschützt.</translation>
+    </message>
+    <message>
+        <source>This file is near its size limit: the agent reads only {size} more.</source>
+        <translation>Diese Datei ist fast zu groß: Der Agent liest nur noch {size} mehr.</translation>
     </message>
     <message>
         <source>This file was deleted on disk.</source>
@@ -1008,16 +1004,16 @@
         <translation>Lösung bearbeiten …</translation>
     </message>
     <message>
-        <source>Goal of the next iteration</source>
-        <translation>Ziel der nächsten Iteration</translation>
+        <source>Goal of the next attempt</source>
+        <translation>Ziel des nächsten Versuchs</translation>
     </message>
     <message>
         <source>Kinds of failures</source>
         <translation>Arten von Fehlschlägen</translation>
     </message>
     <message>
-        <source>Lessons that a failed iteration leaves for the next one appear here.</source>
-        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
+        <source>Lessons from failed attempts appear here.</source>
+        <translation>Lehren aus fehlgeschlagenen Versuchen stehen hier.</translation>
     </message>
     <message>
         <source>Next &amp;goal:</source>
@@ -1231,8 +1227,8 @@
         <translation>Zuletzt konsolidiert</translation>
     </message>
     <message>
-        <source>as notes for Codex, {engine}</source>
-        <translation>als Notizen an Codex, {engine}</translation>
+        <source>saves notes for Codex, {engine}</source>
+        <translation>schreibt Notizen an Codex, {engine}</translation>
     </message>
     <message>
         <source>with {model}</source>
@@ -1282,16 +1278,16 @@
         <translation>nicht verfügbar</translation>
     </message>
     <message>
-        <source>only the agent may change its own records</source>
-        <translation>nur der Agent darf seine eigenen Aufzeichnungen ändern</translation>
-    </message>
-    <message>
         <source>running</source>
         <translation>läuft</translation>
     </message>
     <message>
         <source>select a workspace or a project</source>
         <translation>einen Workspace oder ein Projekt wählen</translation>
+    </message>
+    <message>
+        <source>this agent consolidates its memories itself</source>
+        <translation>dieser Agent konsolidiert seine Notizen selbst</translation>
     </message>
 </context>
 <context>
@@ -1317,8 +1313,8 @@
         <translation>Hinzuzufügender Schlüssel</translation>
     </message>
     <message>
-        <source>Move the cursor there</source>
-        <translation>Die Schreibmarke dorthin setzen</translation>
+        <source>Move the cursor to the front matter</source>
+        <translation>Die Schreibmarke in die Kopfdaten setzen</translation>
     </message>
     <message>
         <source>Move the cursor to this line in the source</source>
@@ -1428,8 +1424,8 @@
         <translation>{what} angeheftet</translation>
     </message>
     <message>
-        <source>Pinned {what}: consolidations never delete or rename pinned memories. This agent does not support pins.</source>
-        <translation>{what} angeheftet: keine Konsolidierung löscht es oder benennt es um; der Agent kennt keine Anheftungen</translation>
+        <source>Pinned {what}: consolidations never delete or rename pinned memories. The agent itself does not use pins.</source>
+        <translation>{what} angeheftet: Keine Konsolidierung löscht angeheftete Notizen oder benennt sie um. Der Agent selbst kennt keine Anheftungen.</translation>
     </message>
     <message>
         <source>Redone: {name}</source>
@@ -1544,8 +1540,8 @@
         <translation>Der Agent lädt dies nicht.</translation>
     </message>
     <message>
-        <source>The index and the links in other memories were not updated. Fix the index.</source>
-        <translation>Der Index und die Links in anderen Notizen wurden nicht angepasst. Der Index ist zu korrigieren.</translation>
+        <source>The index and links in other memories were not updated; edit them by hand.</source>
+        <translation>Der Index und die Links in anderen Notizen wurden nicht angepasst; bearbeiten Sie sie von Hand.</translation>
     </message>
 </context>
 <context>
@@ -1656,8 +1652,8 @@
         <translation>Wann</translation>
     </message>
     <message>
-        <source>when the agent starts</source>
-        <translation>beim nächsten Start</translation>
+        <source>when the agent next starts</source>
+        <translation>beim nächsten Start des Agenten</translation>
     </message>
 </context>
 <context>
@@ -1783,10 +1779,6 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <source>Memories of this agent cannot lose their project or workspace.</source>
-        <translation>Notizen dieses Agenten können ihr Projekt oder ihren Workspace nicht verlieren.</translation>
-    </message>
-    <message>
         <source>Memory</source>
         <translation>Notizen</translation>
     </message>
@@ -1797,6 +1789,10 @@
     <message>
         <source>No open home has the workspace {id}.</source>
         <translation>Kein geöffnetes Home hat einen Workspace {id}.</translation>
+    </message>
+    <message>
+        <source>This agent has no orphaned stores (notes whose project no longer exists).</source>
+        <translation>Dieser Agent hat keine verwaisten Ablagen (Notizen, deren Projekt es nicht mehr gibt).</translation>
     </message>
     <message>
         <source>This home could not be opened</source>
@@ -1842,8 +1838,8 @@
         <translation>Alle Notizen durchsuchen</translation>
     </message>
     <message>
-        <source>Search for words, “"exact words"” or /patterns/; filter with scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
-        <translation>Wörter, „"genaue Wörter"“ und /Muster/; enger mit scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</translation>
+        <source>Search for words, "exact phrases" or /patterns/; filter with scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
+        <translation>Suche nach Wörtern, "genauen Wortfolgen" oder /Mustern/; enger mit scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</translation>
     </message>
     <message>
         <source>Top {n} results</source>
@@ -1986,10 +1982,6 @@
         <translation>Suche nach Zeilen, die verloren gingen…</translation>
     </message>
     <message>
-        <source>Every line of all these memories is kept.</source>
-        <translation>Jede Zeile von allen bleibt erhalten.</translation>
-    </message>
-    <message>
         <source>I &amp;no longer need these lines</source>
         <translation>Diese Zeilen werden nicht &amp;mehr gebraucht</translation>
     </message>
@@ -2021,6 +2013,10 @@
         <source>Merged text</source>
         <translation>Der zusammengeführte Text</translation>
     </message>
+    <message>
+        <source>No lines would be lost.</source>
+        <translation>Es ginge keine Zeile verloren.</translation>
+    </message>
 </context>
 <context>
     <name>MergeStoreDialog</name>
@@ -2037,8 +2033,8 @@
         <translation>{store} mit {target} zusammenführen</translation>
     </message>
     <message>
-        <source>No file will be written.</source>
-        <translation>Geschrieben wird nichts.</translation>
+        <source>No files will be changed.</source>
+        <translation>Keine Datei wird geändert.</translation>
     </message>
     <message>
         <source>Orphaned files</source>
@@ -2056,8 +2052,8 @@
         <translation>Die Erinnerung, die bleibt</translation>
     </message>
     <message>
-        <source>Memory to remove, with the new place of each line</source>
-        <translation>Die Notiz, die entfernt wird, mit dem neuen Platz jeder Zeile</translation>
+        <source>Memory to remove: what happens to each line</source>
+        <translation>Die Notiz, die entfernt wird: was mit jeder Zeile geschieht</translation>
     </message>
     <message>
         <source>{name} (kept)</source>
@@ -2125,8 +2121,8 @@
         <translation>Versuch {n}, {tool}</translation>
     </message>
     <message>
-        <source>Edits that failed because their old text was not found</source>
-        <translation>Änderungen, die scheiterten, weil ihr alter Text nicht gefunden wurde</translation>
+        <source>Edits that failed because the text to replace was not found</source>
+        <translation>Änderungen, die scheiterten, weil der zu ersetzende Text nicht gefunden wurde</translation>
     </message>
     <message>
         <source>No similar text was found in the memory.</source>
@@ -2137,12 +2133,12 @@
         <translation>In der Notiz steht</translation>
     </message>
     <message>
-        <source>The model wanted to replace</source>
-        <translation>Das Modell wollte ersetzen</translation>
+        <source>Text that the model wanted to replace</source>
+        <translation>Text, den das Modell ersetzen wollte</translation>
     </message>
     <message>
-        <source>The model wanted to write</source>
-        <translation>Geschrieben hätte es</translation>
+        <source>Text that the model wanted to write</source>
+        <translation>Text, den das Modell schreiben wollte</translation>
     </message>
     <message>
         <source>The text to replace is not in the memory.</source>
@@ -2378,8 +2374,8 @@
 <context>
     <name>OrphansControl</name>
     <message>
-        <source>If its project becomes available again, the agent will find no memory for it.</source>
-        <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
+        <source>If the project becomes available again, the agent will not find these notes.</source>
+        <translation>Falls das Projekt wieder verfügbar wird, findet der Agent diese Notizen nicht mehr.</translation>
     </message>
     <message>
         <source>Keep the notes</source>
@@ -2465,12 +2461,12 @@
         <translation>Zeigen, wer diese Notizen wann geändert hat, und frühere Fassungen wiederherstellen</translation>
     </message>
     <message>
-        <source>The agent still loads these notes in their own checkout.</source>
-        <translation>Der Agent lädt diese Notizen in ihrem eigenen Checkout weiterhin.</translation>
-    </message>
-    <message>
         <source>These notes belong in global memory.</source>
         <translation>Sie gehören zu den globalen Notizen.</translation>
+    </message>
+    <message>
+        <source>You cannot remove these notes: the agent still loads them in their checkout.</source>
+        <translation>Sie können diese Notizen nicht entfernen: Der Agent lädt sie in ihrem Checkout weiterhin.</translation>
     </message>
 </context>
 <context>
@@ -2723,12 +2719,12 @@
         <translation>Rohdaten</translation>
     </message>
     <message>
-        <source>Search this trace (press Enter)</source>
-        <translation>In diesem Trace suchen (Eingabe drücken)</translation>
-    </message>
-    <message>
         <source>Search results</source>
         <translation>Fundstellen</translation>
+    </message>
+    <message>
+        <source>Search this trace (press Enter)</source>
+        <translation>In diesem Trace suchen (Eingabe drücken)</translation>
     </message>
     <message>
         <source>Value</source>
@@ -2750,8 +2746,8 @@
         <translation>Eintrag &amp;kopieren</translation>
     </message>
     <message>
-        <source>Copy the entry at the cursor without changes</source>
-        <translation>Der Eintrag an der Schreibmarke, wie er ist</translation>
+        <source>Copy the full text of the entry at the cursor</source>
+        <translation>Den vollen Text des Eintrags an der Schreibmarke kopieren</translation>
     </message>
     <message>
         <source>Next match</source>
@@ -2882,6 +2878,10 @@
         <translation>&amp;Speichern</translation>
     </message>
     <message>
+        <source>How the error was resolved</source>
+        <translation>Wie der Fehler gelöst wurde</translation>
+    </message>
+    <message>
         <source>How this error was resolved</source>
         <translation>Wie dieser Fehler behoben wurde</translation>
     </message>
@@ -2890,16 +2890,12 @@
         <translation>Wie dieser Fehler behoben wurde: Ursache und was geholfen hat</translation>
     </message>
     <message>
-        <source>How the error was resolved</source>
-        <translation>Wie der Fehler gelöst wurde</translation>
+        <source>This changes the text that the next attempt gets.</source>
+        <translation>Der nächste Versuch bekommt dann etwas anderes.</translation>
     </message>
     <message>
         <source>Your resolution does not appear in the text for the next attempt, which contains only the type and message of each error. The agent turns resolutions into advice later.</source>
         <translation>Ihre Lösung erscheint nicht im Text für den nächsten Versuch; er enthält nur Art und Meldung jedes Fehlers. Aus Lösungen macht der Agent später Ratschläge.</translation>
-    </message>
-    <message>
-        <source>This changes the text that the next attempt gets.</source>
-        <translation>Der nächste Versuch bekommt dann etwas anderes.</translation>
     </message>
 </context>
 <context>
@@ -2966,7 +2962,7 @@
 <context>
     <name>ReviewDetail</name>
     <message>
-        <source>&amp;Agree to lose these lines</source>
+        <source>&amp;Allow these lines to be lost</source>
         <translation>Dem Verlust dieser Zeilen &amp;zustimmen</translation>
     </message>
     <message>
@@ -3048,16 +3044,16 @@
 <context>
     <name>RolloutConsent</name>
     <message>
+        <source>Reverie will not ask again for this home and destination.</source>
+        <translation>Reverie fragt nur einmal für dieses Home und Ziel.</translation>
+    </message>
+    <message>
         <source>Text that Reverie recognizes as a secret is replaced with a placeholder and is not sent.</source>
         <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
         <source>The model {engine} will read the sessions at the top of the list. It can also read the memories listed below the sessions.</source>
         <translation>Das Modell {engine} wird die Sitzungen oben in der Liste lesen. Es kann auch die darunter genannten Notizen lesen.</translation>
-    </message>
-    <message>
-        <source>Reverie asks only once for this home and destination.</source>
-        <translation>Reverie fragt nur einmal für dieses Home und Ziel.</translation>
     </message>
 </context>
 <context>
@@ -3322,7 +3318,7 @@
 <context>
     <name>StaleControl</name>
     <message>
-        <source>Alt+Enter replaces it</source>
+        <source>Press Alt+Enter to replace it</source>
         <translation>Alt+Eingabe ersetzt es</translation>
     </message>
 </context>
@@ -3419,8 +3415,8 @@
         <translation>&amp;Chronologisch</translation>
     </message>
     <message>
-        <source>Reason for the end: {finish}. Input and output tokens: {usage}</source>
-        <translation>Grund für das Ende: {finish}. Tokens ein und aus: {usage}</translation>
+        <source>Stop reason: {finish}. Input / output tokens: {usage}</source>
+        <translation>Grund für das Ende: {finish}. Tokens ein / aus: {usage}</translation>
     </message>
     <message>
         <source>The selected step in full</source>
@@ -3536,8 +3532,8 @@
         <translation>&amp;Zusammenfassung kopieren</translation>
     </message>
     <message>
-        <source>Copy verdict, evidence and facts as text</source>
-        <translation>Befund, Belege und Angaben als Text</translation>
+        <source>Copy the verdict, evidence and facts</source>
+        <translation>Befund, Belege und Angaben kopieren</translation>
     </message>
     <message>
         <source>Evidence: {text}</source>
@@ -3560,8 +3556,8 @@
         <translation>Wieder&amp;holen…</translation>
     </message>
     <message>
-        <source>Run this again with another model or prompt on a copy; no files are changed</source>
-        <translation>Mit anderem Modell oder Prompt auf einer Kopie wiederholen; keine Datei wird geändert</translation>
+        <source>Repeat this run on a copy, with another model or prompt; no files are changed</source>
+        <translation>Den Lauf mit anderem Modell oder Prompt auf einer Kopie wiederholen; keine Datei wird geändert</translation>
     </message>
     <message>
         <source>Save the trace as a file</source>
@@ -3859,8 +3855,8 @@
         <translation>Neu, {by}</translation>
     </message>
     <message>
-        <source>Remove this memory from the list</source>
-        <translation>Aus der Liste nehmen</translation>
+        <source>Remove the deleted memory from the list</source>
+        <translation>Die gelöschte Notiz aus der Liste nehmen</translation>
     </message>
     <message>
         <source>Restore the version you last saw</source>
@@ -3914,8 +3910,8 @@
         <translation>Was sich änderte</translation>
     </message>
     <message>
-        <source>What to show of the file</source>
-        <translation>Was von der Datei gezeigt wird</translation>
+        <source>What to show about this file</source>
+        <translation>Was zu dieser Datei gezeigt wird</translation>
     </message>
     <message>
         <source>Who wrote each line</source>
@@ -3924,6 +3920,10 @@
 </context>
 <context>
     <name>WatchLabel</name>
+    <message>
+        <source>Changes reported by the system: {events}. Full checks of all files: {rescans}.</source>
+        <translation>Vom System gemeldete Änderungen: {events}. Prüfungen aller Dateien: {rescans}.</translation>
+    </message>
     <message>
         <source>Live</source>
         <translation>Live</translation>
@@ -3935,10 +3935,6 @@
     <message>
         <source>Polling</source>
         <translation>Abfrage</translation>
-    </message>
-    <message>
-        <source>The system reported {events} changes. Reverie found {rescans} by checking all files.</source>
-        <translation>Das System meldete {events} Änderungen. Reverie fand {rescans} beim Prüfen aller Dateien.</translation>
     </message>
 </context>
 <context>
@@ -4345,8 +4341,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lines were moved there.</source>
-        <translation><numerusform>%n Zeile wurde dorthin verschoben.</numerusform><numerusform>%n Zeilen wurden dorthin verschoben.</numerusform></translation>
+        <source>%n lines were moved to the kept memory.</source>
+        <translation><numerusform>%n Zeile wurde in die Notiz verschoben, die bleibt.</numerusform><numerusform>%n Zeilen wurden in die Notiz verschoben, die bleibt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines were removed.</source>
@@ -6677,8 +6673,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Text wie ein Geheimnis</translation>
     </message>
     <message>
-        <source>Secrets, hidden characters, instructions and damaged text</source>
-        <translation>Geheimnisse, unsichtbare Zeichen, Anweisungen und beschädigter Text</translation>
+        <source>Secrets, suspicious instructions, hidden or damaged text</source>
+        <translation>Geheimnisse, verdächtige Anweisungen, unsichtbarer oder beschädigter Text</translation>
     </message>
     <message>
         <source>Select a file on this computer first.</source>
@@ -6913,8 +6909,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ähnlich, aber verschieden</translation>
     </message>
     <message>
-        <source>Since your last visit ({when}): {changes}. {tokens} tokens.</source>
-        <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
+        <source>Since your last visit ({when}): {changes}. Change in size: {tokens} tokens.</source>
+        <translation>Seit dem letzten Blick ({when}): {changes}. Änderung der Größe: {tokens} Tokens.</translation>
     </message>
     <message>
         <source>Since {age}: {purpose}.</source>
@@ -7237,8 +7233,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Angabe steht jetzt unter einer Überschrift, die ihren Sinn ändert (vorher: {before})</translation>
     </message>
     <message>
-        <source>The file on disk cannot be written.</source>
-        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
+        <source>The file on disk cannot be overwritten.</source>
+        <translation>Die Datei auf der Platte kann nicht überschrieben werden.</translation>
     </message>
     <message>
         <source>The file {file} of the home names this project.</source>
@@ -7265,8 +7261,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Abstand ist gültig</translation>
     </message>
     <message>
-        <source>The kept memory already had this one line.</source>
-        <translation>Die Notiz, die bleibt, hatte diese eine Zeile schon.</translation>
+        <source>The kept memory already had this line.</source>
+        <translation>Die Notiz, die bleibt, hatte diese Zeile schon.</translation>
     </message>
     <message>
         <source>The kept memory already had {count} of {all} lines.</source>
@@ -7497,8 +7493,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die nächste im Hintergrund kommt nach 6 Stunden.</translation>
     </message>
     <message>
-        <source>The note cannot be added, because a folder already has its path or a note has the path of its folder.</source>
-        <translation>Die Notiz kann nicht hinzugefügt werden: Ihr Pfad gehört schon einem Ordner, oder der ihres Ordners einer Notiz.</translation>
+        <source>The note cannot be added, because a file and a folder would have the same path.</source>
+        <translation>Die Notiz kann nicht hinzugefügt werden, weil eine Datei und ein Ordner denselben Pfad hätten.</translation>
     </message>
     <message>
         <source>The note cannot be read: {why}</source>
@@ -7533,8 +7529,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Zahl wurde geändert (vorher: {before})</translation>
     </message>
     <message>
-        <source>The open memory has no changes.</source>
-        <translation>Die offene Notiz ist unverändert.</translation>
+        <source>The open memory has no unsaved changes.</source>
+        <translation>Die offene Notiz hat keine ungespeicherten Änderungen.</translation>
     </message>
     <message>
         <source>The open memory is read-only.</source>
@@ -8165,10 +8161,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>alles wurde bei der Prüfung abgelehnt</translation>
     </message>
     <message>
-        <source>all lines are already there</source>
-        <translation>alle Zeilen sind schon da</translation>
-    </message>
-    <message>
         <source>always loaded</source>
         <translation>immer geladen</translation>
     </message>
@@ -8357,10 +8349,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>verworfen</translation>
     </message>
     <message>
-        <source>does not exist at the moment</source>
-        <translation>gibt es zurzeit nicht</translation>
-    </message>
-    <message>
         <source>done</source>
         <translation>fertig</translation>
     </message>
@@ -8395,6 +8383,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>excluded in the settings</source>
         <translation>in den Einstellungen ausgeschlossen</translation>
+    </message>
+    <message>
+        <source>existing note has all lines</source>
+        <translation>vorhandene Notiz hat alle Zeilen</translation>
     </message>
     <message>
         <source>extraction failed</source>
@@ -8537,6 +8529,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>kein gültiges UTF-8, daher lädt der Agent nichts davon</translation>
     </message>
     <message>
+        <source>its directory does not exist</source>
+        <translation>sein Verzeichnis gibt es nicht</translation>
+    </message>
+    <message>
         <source>its index line is loaded</source>
         <translation>seine Zeile wird geladen</translation>
     </message>
@@ -8565,8 +8561,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Start</translation>
     </message>
     <message>
-        <source>line ending at the end of the file</source>
-        <translation>Zeilenende am Ende der Datei</translation>
+        <source>line break at the end of the file</source>
+        <translation>Zeilenumbruch am Ende der Datei</translation>
     </message>
     <message>
         <source>line endings (LF or CR LF)</source>
@@ -8845,10 +8841,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>von einem anderen Teil des Agenten gelesen</translation>
     </message>
     <message>
-        <source>read only by part of the agent</source>
-        <translation>nur von einem Teil des Agenten gelesen</translation>
-    </message>
-    <message>
         <source>read when needed</source>
         <translation>wird bei Bedarf gelesen</translation>
     </message>
@@ -8941,16 +8933,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>auf das Passende gekürzt</translation>
     </message>
     <message>
-        <source>showing entries from number {number} on</source>
-        <translation>gezeigt ab Eintrag {number}</translation>
-    </message>
-    <message>
         <source>skipped</source>
         <translation>übersprungen</translation>
     </message>
     <message>
         <source>stale</source>
         <translation>veraltet</translation>
+    </message>
+    <message>
+        <source>starting at entry {number}</source>
+        <translation>ab Eintrag {number}</translation>
     </message>
     <message>
         <source>still in use</source>
@@ -9609,7 +9601,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{what}, Zeile {line}</translation>
     </message>
     <message>
-        <source>{what}: began after {start}, took {length}</source>
+        <source>{what}: started after {start}, took {length}</source>
         <translation>{what}: begann nach {start}, dauerte {length}</translation>
     </message>
     <message>

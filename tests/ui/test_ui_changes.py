@@ -224,10 +224,10 @@ def test_where_each_line_of_a_merged_memory_went() -> None:
     assert [line.fate for line in lines] == ["same", "moved", "reworded", "gone"]
     assert lines[2].match == "- The bike waits there now."
     assert merge_words(Counter(line.fate for line in lines)) == (
-        "The kept memory already had 1 of 4 lines. 1 line was moved there. 1 line was reworded. "
+        "The kept memory already had 1 of 4 lines. 1 line was moved to the kept memory. 1 line was reworded. "
         "1 line was removed."
     )
-    assert merge_words({"same": 1}) == "The kept memory already had this one line."
+    assert merge_words({"same": 1}) == "The kept memory already had this line."
 
 
 def test_words_that_differ_are_found_and_lines_without_anything_in_common_are_left() -> None:

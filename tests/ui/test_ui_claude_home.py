@@ -137,6 +137,6 @@ def test_a_pin_shows_at_once_and_says_what_it_is_for(windows: Windows, tmp_path:
     driver.tab.inspector.toggle()
     driver.do("memory.pin")
     driver.until(lambda: driver.file(path).file.usage.pinned)
-    assert "This agent does not support pins." in driver.tab.undo_bar.text
+    assert "The agent itself does not use pins." in driver.tab.undo_bar.text
     about = driver.tab.inspector.inspector.about
     driver.until(lambda: any("does not use pins" in line.text() for line in about.lines))

@@ -587,7 +587,7 @@ def test_a_try_whose_time_has_come_is_made_at_the_next_start(qtbot: Any) -> None
     qtbot.addWidget(dialog)
     failed = AgentJob("1", "memory_stage1", "a", "failed", "Broken.", now - 9)
     for retry_at in (now - 1, now):
-        assert dialog._item(replace(failed, retry_at=retry_at)).text(4) == "when the agent starts"
+        assert dialog._item(replace(failed, retry_at=retry_at)).text(4) == "when the agent next starts"
     assert dialog._item(replace(failed, retry_at=now + 60_000)).text(4) == when(now + 60_000)
     assert dialog._item(replace(failed, retry_at=None)).text(4) == "–"
 

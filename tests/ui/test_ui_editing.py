@@ -244,7 +244,7 @@ def test_a_file_over_the_agents_limit_is_shown_and_not_written(windows: Windows,
     assert driver.pane.gauge.over
     driver.open("/memories/global/large.md")
     assert driver.pane.gauge.over
-    assert "This file can grow by only" not in driver.pane.limit.text
+    assert "This file is near its size limit" not in driver.pane.limit.text
 
 
 def test_a_new_memory_has_a_path_the_store_takes_and_is_made_selected_and_opened(

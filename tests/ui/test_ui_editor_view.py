@@ -288,7 +288,7 @@ def _shows_the_cut(driver: Driver) -> None:
     assert pane.text.unseen_block is None
     pane.text.selectAll()
     driver.type(("x" * 95 + "\n") * 1_000)
-    driver.until(lambda: "This file can grow by only" in pane.limit.text)
+    driver.until(lambda: "This file is near its size limit" in pane.limit.text)
     driver.type("é" * 4_000 + "\nlast\n")
     driver.until(lambda: pane.gauge.over)
     assert pane.text.unseen_block == 1_000

@@ -320,7 +320,7 @@ def test_records_are_read_only_and_an_episode_can_be_deleted_all_the_same(
     filled(maker, system_clock())
     driver = windows.open(maker.project, "")
     # Consolidate is off, with the reason beside it.
-    driver.until(lambda: driver.footer.engine.text() == "only the agent may change its own records")
+    driver.until(lambda: driver.footer.engine.text() == "this agent consolidates its memories itself")
     assert not driver.window.actions_["dream.run"].isEnabled()
     driver.open("/memories/project/semantic/patterns.json")
     assert driver.pane.text.isReadOnly()

@@ -240,7 +240,8 @@ def test_the_lines_of_a_merge_are_not_counted_when_it_is_shown(qtbot: Any) -> No
     qtbot.addWidget(shown)
     assert shown.show_merge(ReviewPart(group))
     assert (
-        shown.summary.text() == "The kept memory already had 0 of 2000 lines. 2,000 lines were moved there."
+        shown.summary.text()
+        == "The kept memory already had 0 of 2000 lines. 2,000 lines were moved to the kept memory."
     )
 
 

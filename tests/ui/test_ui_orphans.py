@@ -380,6 +380,4 @@ def test_a_home_whose_stores_cannot_be_orphaned_says_that(windows: Windows, tmp_
     maker.newest()
     driver = windows.open(maker.root)
     driver.do("view.orphans")
-    driver.until(
-        lambda: "cannot lose their project or workspace" in driver.window.statusBar().currentMessage()
-    )
+    driver.until(lambda: "This agent has no orphaned stores" in driver.window.statusBar().currentMessage())

@@ -68,7 +68,9 @@ def test_what_is_not_possible_says_what_it_waits_for() -> None:
         assert bool(why_not(spec.rule, ActionState())) == (not spec.rule(ActionState())), spec.id
     save = next(spec.rule for spec in ACTIONS if spec.id == "file.save")
     assert why_not(save, ActionState()) == "Open a memory first."
-    assert why_not(save, ActionState(open_file=True, writable=True)) == "The open memory has no changes."
+    assert (
+        why_not(save, ActionState(open_file=True, writable=True)) == "The open memory has no unsaved changes."
+    )
     assert why_not(lambda _now: False, ActionState()) == "Not available now."
     everything = ActionState(**dict.fromkeys(fields_of(ActionState), True))
     assert not why_not(always, everything)

@@ -287,7 +287,7 @@ def test_agreeing_to_a_loss_is_offered_where_it_helps(qtbot: Any) -> None:
     ("before", "after", "said"),
     [
         ("a\r\nb\r\n", "a\nb\n", "line endings (LF or CR LF)"),
-        ("a\nb\n", "a\nb", "line ending at the end of the file"),
+        ("a\nb\n", "a\nb", "line break at the end of the file"),
         ("a b\n", "a b  \n", "trailing spaces"),
         ("10 EUR\n", "10\u00a0EUR\n", "kind or number of spaces"),
     ],

@@ -284,13 +284,16 @@ def the_steps_go_with_the_arrow_keys_and_have_their_times(tab: TracesTab, qtbot:
     spans = [each.data(1, SPAN) for each in tree.items()]
     assert all(span is not None and 0 <= span.start <= span.end <= tree.scale for span in spans)
     assert item.text(1), "the duration is also there as text"
-    assert "Attempt 2: began after" in item.toolTip(1)
+    assert "Attempt 2: started after" in item.toolTip(1)
 
 
 def the_memory_stands_against_what_was_tried(tab: TracesTab) -> None:
     shown = tab.detail.memory.missed.toPlainText()
     assert "memory_write: old_string not found in file." in shown
-    wanted, found = shown.index("The model wanted to replace"), shown.index("Similar text in the memory")
+    wanted, found = (
+        shown.index("Text that the model wanted to replace"),
+        shown.index("Similar text in the memory"),
+    )
     assert wanted < shown.index("- Postgres 16 in production.") < found
     assert found < shown.index("- Postgres 13 in production.")
     assert "- Never retry 409 automatically." in shown

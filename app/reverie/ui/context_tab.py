@@ -163,7 +163,7 @@ def since_words(found: Since | None, now: int) -> str:
     if more > 0:
         said += "; " + counted("1 more", "%n more", more)
     sign = "+" if found.tokens > 0 else "-" if found.tokens < 0 else "±"
-    return tr("Since your last visit ({when}): {changes}. {tokens} tokens.").format(
+    return tr("Since your last visit ({when}): {changes}. Change in size: {tokens} tokens.").format(
         when=when, changes=said, tokens=f"{sign}{abs(found.tokens):,}"
     )
 

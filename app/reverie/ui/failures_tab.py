@@ -396,7 +396,7 @@ class FailuresTab(PartTab):
         self.goal_name = QLabel(self.tr("Next &goal:"))
         self.goal = QLineEdit()
         self.goal.setPlaceholderText(self.tr("Type a goal to see which warnings match"))
-        self.goal.setAccessibleName(self.tr("Goal of the next iteration"))
+        self.goal.setAccessibleName(self.tr("Goal of the next attempt"))
         self.goal.setToolTip(self.tr("Type a goal to see which warnings match"))
         self.goal.setClearButtonEnabled(True)
         self.goal_name.setBuddy(self.goal)
@@ -460,7 +460,7 @@ class FailuresTab(PartTab):
             self.bar.setTabText(index, part_title(key, view))
         self.transcript.setVisible(view.source is not None)
         if not (view.lessons or view.anti_patterns or view.crashes):
-            sentence = self.tr("Lessons that a failed iteration leaves for the next one appear here.")
+            sentence = self.tr("Lessons from failed attempts appear here.")
             self.nothing.say(self.tr("Nothing has failed here yet"), f"{sentence} {state(view)}")
             self.turn_to(self.nothing)
             return

@@ -589,7 +589,7 @@ class ChangesControl(QObject):
         if len(plan.files) == 1 and not plan.newer and not plan.refused:
             self._carry_out(plan, False)
         elif not plan.files and not plan.newer and not plan.refused:
-            self._say(self.tr("There is no difference from this version."), "info")
+            self._say(planned(plan), "info")
         else:
             at_ms = self.tab.files.row.at_ms if self.tab.files.row is not None else 0
             self.dialog = RestoreDialog(plan, when(at_ms), self._icons, self.tab)

@@ -298,7 +298,7 @@ class MergeView(Column):
         for label in (self.kept_name, self.gone_name):
             embolden(label)
         self.kept = ReadOnlyText(self.tr("Memory to keep"))
-        self.gone = ReadOnlyText(self.tr("Memory to remove, with the new place of each line"))
+        self.gone = ReadOnlyText(self.tr("Memory to remove: what happens to each line"))
         self.sides = split(
             pane(self.kept_name, self.kept, grows=self.kept),
             pane(self.gone_name, self.gone, grows=self.gone),
@@ -375,9 +375,10 @@ def merge_words(counts: Mapping[Fate, int]) -> str:
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
     said = [tr("The kept memory already had {count} of {all} lines.").format(count=counts["same"], all=known)]
     if known == 1:
-        said = [tr("The kept memory already had this one line.")] if counts["same"] else []
+        said = [tr("The kept memory already had this line.")] if counts["same"] else []
     if counts["moved"]:
-        said.append(counted("1 line was moved there.", "%n lines were moved there.", counts["moved"]))
+        one, n = "1 line was moved to the kept memory.", counts["moved"]
+        said.append(counted(one, "%n lines were moved to the kept memory.", n))
     if counts["reworded"]:
         said.append(counted("1 line was reworded.", "%n lines were reworded.", counts["reworded"]))
     if counts["gone"]:
@@ -425,7 +426,7 @@ class ReviewDetail(QWidget):
         self._pages = stacked(self.diff, self.editor)
         self.edit = FitPushButton(clicked=self._on_edit)
         self.take_back = FitPushButton(self.tr("Discard my text"), clicked=self._on_take_back)
-        self.agree = QCheckBox(self.tr("&Agree to lose these lines"))
+        self.agree = QCheckBox(self.tr("&Allow these lines to be lost"))
         self.agree.toggled.connect(self._on_agree)
         self._pause = single_shot(self, PAUSE_MS, self._on_pause)
         row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
@@ -747,7 +748,7 @@ class VersionPane(QWidget):
         super().__init__(parent)
         self.reader = PaneReader(lane, self)
         self._file: ShownFile | None = None
-        self.view = FitCombo(self.tr("What to show of the file"))
+        self.view = FitCombo(self.tr("What to show about this file"))
         names: tuple[tuple[View, str], ...] = (
             ("change", self.tr("What changed")),
             ("now", self.tr("Since then")),

@@ -104,7 +104,7 @@ class ConflictChoice(QWidget):
             what = self.tr("You deleted these lines. The version on disk is:")
         else:
             what = self.tr("You changed these lines. The version on disk is:")
-        self._sentences = (f"{where} {what}", f"{where} {self.tr('Compare shows both sides.')}")
+        self._sentences = (f"{where} {what}", f"{where} {self.tr('Press Compare to see both versions.')}")
         self.title.say(self._sentences[0])
         text = visible_lines("\n".join(conflict.theirs[:MOST_ROWS])[:_MOST_CHARS])
         if self.theirs.content != text:

@@ -340,7 +340,7 @@ class FrontForm(QWidget):
         self.trouble.say(
             sentence,
             tone="warn",
-            buttons=[("line", self.tr("Show the source"), self.tr("Move the cursor there"))],
+            buttons=[("line", self.tr("Show the source"), self.tr("Move the cursor to the front matter"))],
         )
 
     @Slot()

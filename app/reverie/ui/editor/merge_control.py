@@ -271,7 +271,7 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
             "You and another program changed the same lines in %n places.",
             count,
         )
-    more = tr("The file on disk cannot be written.")
+    more = tr("The file on disk cannot be overwritten.")
     if can_overwrite:
         more = tr("If you save, your text overwrites the changes made by others.")
     box = message_box(parent, QMessageBox.Icon.Warning, tr("Conflict not resolved"), text, more)

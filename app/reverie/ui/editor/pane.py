@@ -217,11 +217,11 @@ class EditorPane(QWidget):
         sentence, buttons = file.buffer.read_only, list[tuple[str, str, str]]()
         if file.display == "long":
             more = self.tr(
-                "Lines of more than {n} characters are cut here, so you can only read this text. "
+                "Only the first {n} characters of each line are shown, so the text cannot be edited. "
                 "Edit it in another program."
             )
             sentence = f"{sentence} {more.format(n=f'{LONGEST_LINE:,}')}".strip()
-            tip = self.tr("Copy the whole text, with all of its lines in full")
+            tip = self.tr("Copy the whole text, including what is not shown here")
             buttons = [("copy", self.tr("Copy all"), tip)]
         elif file.shortened:
             more = self.tr("Only the first {lines} lines are shown, so the text cannot be edited.")
@@ -351,9 +351,9 @@ class EditorPane(QWidget):
             )
         elif self.gauge.share >= WARN_SHARE and self.gauge.left:
             self.limit.say(
-                self.tr(
-                    "This file can grow by only {size} more; the agent does not read beyond that."
-                ).format(size=human_size(self.gauge.left))
+                self.tr("This file is near its size limit: the agent reads only {size} more.").format(
+                    size=human_size(self.gauge.left)
+                )
             )
         else:
             self.limit.clear()

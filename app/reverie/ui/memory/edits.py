@@ -678,8 +678,8 @@ class HandControl(QObject):
         session = self._shown.session
         if pinned and session is not None and not session.facts.loads_pinned:
             said = self.tr(
-                "Pinned {what}: consolidations never delete or rename pinned memories. This agent "
-                "does not support pins."
+                "Pinned {what}: consolidations never delete or rename pinned memories. The agent "
+                "itself does not use pins."
             )
         self.offer_undo(undo, said.format(what=what))
 

@@ -612,6 +612,6 @@ class RolloutConsent(ConsentDialog):
             .format(engine=visible(engine)),
             self.tr("Text that Reverie recognizes as a secret is replaced with a placeholder and is not "
 "sent."),
-            self.tr("Reverie asks only once for this home and destination."),
+            self.tr("Reverie will not ask again for this home and destination."),
         )  # fmt: skip
         return " ".join(facts)

@@ -611,7 +611,7 @@ class IndexControl(QObject):
 
         def done(plan: IndexPlan | None) -> None:
             if plan is None:
-                plain(self.tr("The index and the links in other memories were not updated. Fix the index."))
+                plain(self.tr("The index and links in other memories were not updated; edit them by hand."))
             elif not plan.lines:
                 plain("")
             else:

@@ -750,7 +750,7 @@ class Footer(QWidget):
         """
         self._other_engine = self._engine_words(engine) if engine else ""
         if engine and to_notes:
-            self._other_engine = self.tr("as notes for Codex, {engine}").format(engine=self._other_engine)
+            self._other_engine = self.tr("saves notes for Codex, {engine}").format(engine=self._other_engine)
         self.say_engine()
 
     def say_engine(self, reason: str = "", choice: ModelChoice | None = None) -> None:

@@ -313,7 +313,7 @@ class FooterControl(QObject):
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
         if not session.facts.consolidates:
-            return self.tr("only the agent may change its own records")
+            return self.tr("this agent consolidates its memories itself")
         # The same rule as for the command line: homes with workspaces need a workspace or a project.
         has_workspaces = any(project.workspaces for project in session.info.contents.projects)
         is_named = session.context.workspace_id is not None or session.context.project_path

@@ -515,7 +515,7 @@ class UnseenControl(QObject):
         text = self.tr("{path} was deleted {by}").format(
             path=visible(change.path), by=by_whom([change.actor])
         )
-        buttons = [("seen", self.tr("&Seen"), self.tr("Remove this memory from the list"))]
+        buttons = [("seen", self.tr("&Seen"), self.tr("Remove the deleted memory from the list"))]
         if change.before is not None:
             buttons.insert(0, ("undo", self.tr("&Restore"), self.tr("Restore the version you last saw")))
         self._pane.gone.say(text + self._when(change), buttons=buttons)

@@ -232,7 +232,7 @@ class MergeMemoriesDialog(QDialog):
         elif self.lost:
             self.check.say(counted("1 line would be lost:", "%n lines would be lost:", len(self.lost)))
         else:
-            self.check.say(self.tr("Every line of all these memories is kept."))
+            self.check.say(self.tr("No lines would be lost."))
         self.accept_button.setEnabled(
             count > 1 and self.is_checked and (not self.lost or self.agreed.isChecked())
         )

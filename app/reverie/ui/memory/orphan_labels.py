@@ -119,7 +119,7 @@ def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> 
     text = f"{visible(name)} – {visible(path)}"
     if match is not None:
         return text + " · " + ", ".join(_short_evidence()[each.kind] for each in match.evidence)
-    return text if there else text + " · " + tr("does not exist at the moment")
+    return text if there else text + " · " + tr("its directory does not exist")
 
 
 def state(row: MergeRow, choice: MergeChoice | None) -> str:
@@ -136,7 +136,7 @@ def state(row: MergeRow, choice: MergeChoice | None) -> str:
     return {
         "create": tr("new"),
         "same": tr("identical note exists"),
-        "contained": tr("all lines are already there"),
+        "contained": tr("existing note has all lines"),
         "blocked": tr("cannot be merged"),
     }[row.state]
 
@@ -208,10 +208,7 @@ def _blocked(row: MergeRow) -> str:
     text = {
         "name": tr("A memory cannot have this name: {why}. The note stays where it is."),
         "too-large": tr("The note is larger than the agent's file size limit. It stays where it is."),
-        "folder": tr(
-            "The note cannot be added, because a folder already has its path or a note has the "
-            "path of its folder."
-        ),
+        "folder": tr("The note cannot be added, because a file and a folder would have the same path."),
         "unreadable": tr("The note cannot be read: {why}"),
         "": "",
     }[row.blocked]

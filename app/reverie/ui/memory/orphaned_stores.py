@@ -222,7 +222,7 @@ class OrphansPage(QWidget):
             self.tr("&Remove these notes…"),
             ""
             if view.removable
-            else self.tr("The agent still loads these notes in their own checkout.")
+            else self.tr("You cannot remove these notes: the agent still loads them in their checkout.")
             if store.kind == "other-checkout"
             else self.tr(
                 "Reverie keeps no history of these notes, so you can remove them only with another program."
@@ -447,7 +447,7 @@ class MergeStoreDialog(QDialog):
         )
 
     def _on_diff(self, text: str) -> None:
-        self.diff.show_diff(text or self.tr("No file will be written."))
+        self.diff.show_diff(text or self.tr("No files will be changed."))
 
     def _choose(self, choice: MergeChoice) -> None:
         """Set the choice for the selected file."""
@@ -776,7 +776,7 @@ class OrphansControl(QObject):
         if view.store.kind == "missing-project":
             # The project may be on a disk that is not mounted.
             question += " " + self.tr(
-                "If its project becomes available again, the agent will find no memory for it."
+                "If the project becomes available again, the agent will not find these notes."
             )
         self.page.message.say(
             question,

@@ -389,7 +389,7 @@ class MemorySearch(QObject):
         self.field = MemorySearchField(self.tr("Search all memories"))
         self.field.setToolTip(
             self.tr(
-                'Search for words, “"exact words"” or /patterns/; filter with scope:project, '
+                'Search for words, "exact phrases" or /patterns/; filter with scope:project, '
                 "home:mux, pinned:yes, changed:<7d, by:agent"
             )
         )

@@ -210,7 +210,7 @@ class StaleControl(QObject):
 
     def _remedy(self, claim: CheckedClaim) -> str:
         """Return a sentence on how to fix a stale statement; empty if there is no fix."""
-        return self.tr("Alt+Enter replaces it") if claim.replacement else ""
+        return self.tr("Press Alt+Enter to replace it") if claim.replacement else ""
 
     # Fixing
 

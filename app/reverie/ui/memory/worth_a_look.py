@@ -116,7 +116,7 @@ def _filters() -> dict[str, tuple[str, str]]:
             tr("Memories that contradict each other, or that a newer one has superseded"),
         ),
         "stale": (tr("Stale"), tr("Statements about the project that are no longer true")),
-        "warnings": (tr("Warnings"), tr("Secrets, hidden characters, instructions and damaged text")),
+        "warnings": (tr("Warnings"), tr("Secrets, suspicious instructions, hidden or damaged text")),
     }
 
 

@@ -529,7 +529,7 @@ class TraceDetailView(Column):
             ("transcript", "open", self.tr("&Transcript"), self.tr("Show this point in the conversation")),
             ("compare", "preview", self.tr("C&ompare…"), self.tr("Compare two selected traces side by side")),
             ("replay", "refresh", self.tr("Re&play…"), self._replay_tip),
-            ("copy", "copy", self.tr("Copy &summary"), self.tr("Copy verdict, evidence and facts as text")),
+            ("copy", "copy", self.tr("Copy &summary"), self.tr("Copy the verdict, evidence and facts")),
             ("export", "save", self.tr("&Export…"), self.tr("Save the trace as a file")),
         ):  # fmt: skip
             button = FitPushButton(label, tip, icon=icons.icon(icon))
@@ -552,7 +552,7 @@ class TraceDetailView(Column):
 
     @property
     def _replay_tip(self) -> str:
-        return self.tr("Run this again with another model or prompt on a copy; no files are changed")
+        return self.tr("Repeat this run on a copy, with another model or prompt; no files are changed")
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -677,7 +677,7 @@ class MissedView(PlainTextBox):
         super().__init__(parent)
         self._edits: tuple[MissedEdit, ...] = ()
         self.setReadOnly(True)
-        self.setAccessibleName(self.tr("Edits that failed because their old text was not found"))
+        self.setAccessibleName(self.tr("Edits that failed because the text to replace was not found"))
 
     def show_edits(self, edits: tuple[MissedEdit, ...]) -> None:
         """Show these edits; an empty tuple clears the view."""
@@ -701,7 +701,7 @@ class MissedView(PlainTextBox):
             cursor.insertText("\n\n" * bool(number) + visible(name) + ": ", heading)
             cursor.insertText(why, QTextCharFormat())
             if edit.wanted:
-                cursor.insertText("\n" + self.tr("The model wanted to replace"), note)
+                cursor.insertText("\n" + self.tr("Text that the model wanted to replace"), note)
                 self._insert(cursor, edit.wanted, theme.removed_back, theme.removed, edit.wanted_marks)
             if edit.found:
                 cursor.insertText("\n" + self.tr("Similar text in the memory"), note)
@@ -709,7 +709,7 @@ class MissedView(PlainTextBox):
             elif edit.wanted:
                 cursor.insertText("\n" + self.tr("No similar text was found in the memory."), note)
             if edit.new:
-                cursor.insertText("\n" + self.tr("The model wanted to write"), note)
+                cursor.insertText("\n" + self.tr("Text that the model wanted to write"), note)
                 self._insert(cursor, edit.new, theme.base, theme.text, ())
         self.moveCursor(QTextCursor.MoveOperation.Start)
 

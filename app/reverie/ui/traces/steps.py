@@ -153,7 +153,7 @@ def span_words(span: TimeSpan) -> str:
         "call": tr("Attempt {attempt}, response {step}, {label}"),
     }[span.kind].format(attempt=span.attempt, step=span.step, label=visible(span.label))
     length = duration_label(span.end - span.start)
-    text = tr("{what}: began after {start}, took {length}").format(
+    text = tr("{what}: started after {start}, took {length}").format(
         what=what, start=duration_label(span.start), length=length
     )
     notes = [tr("failed")] if span.failed else []
@@ -332,7 +332,7 @@ class StepsView(QWidget):
         step = next((each for each in attempt.steps if each.index == place.step), None)
         if step is not None:
             usage = f"{step.input_tokens:,} / {step.output_tokens:,}"
-            facts = self.tr("Reason for the end: {finish}. Input and output tokens: {usage}").format(
+            facts = self.tr("Stop reason: {finish}. Input / output tokens: {usage}").format(
                 finish=step.finish or "–", usage=usage
             )
             return "\n\n".join([facts, step.text, *(call_text(call) for call in step.calls)])

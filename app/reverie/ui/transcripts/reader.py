@@ -48,7 +48,7 @@ class ReaderBar(QWidget):
         self.back = self._button("↑", self.tr("Previous match (Shift+F3)"))
         self.forth = self._button("↓", self.tr("Next match (F3)"))
         self.copy = self._button(
-            self.tr("Cop&y entry"), self.tr("Copy the entry at the cursor without changes")
+            self.tr("Cop&y entry"), self.tr("Copy the full text of the entry at the cursor")
         )
         self.unfold = QCheckBox(self.tr("&Unfold all"))
         self.back.setAccessibleName(self.tr("Previous match"))

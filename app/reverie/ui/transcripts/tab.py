@@ -710,7 +710,7 @@ class JobsDialog(QDialog):
         retry = "–"
         if job.retry_at is not None and job.state == "failed":
             # The agent retries at its next start after this time, not at this time.
-            retry = when(job.retry_at) if job.retry_at > now else self.tr("when the agent starts")
+            retry = when(job.retry_at) if job.retry_at > now else self.tr("when the agent next starts")
         state = job_state(job.state)
         texts = (state, job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))
         item = QTreeWidgetItem(list(texts))

@@ -150,7 +150,7 @@ def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end
     count = counted("1 entry", "%n entries", entries)
     found = [count if at_end else tr("{entries} so far").format(entries=count)]
     if first:
-        found.append(tr("showing entries from number {number} on").format(number=first + 1))
+        found.append(tr("starting at entry {number}").format(number=first + 1))
     if facts.unknown:
         found.append(counted("1 line of an unknown type", "%n lines of an unknown type", facts.unknown))
     if facts.broken:

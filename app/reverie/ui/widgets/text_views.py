@@ -45,7 +45,7 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
         return ""
     words: dict[InvisibleKind, str] = {
         "line ends": tr("line endings (LF or CR LF)"),
-        "last line end": tr("line ending at the end of the file"),
+        "last line end": tr("line break at the end of the file"),
         "blanks at the end": tr("trailing spaces"),
         "spaces": tr("kind or number of spaces"),
         "composition": tr("encoding of accented letters"),

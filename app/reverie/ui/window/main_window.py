@@ -636,7 +636,7 @@ class MainWindow(QMainWindow):
             self.tab.orphans.focus()
             self.tab.orphans.look_again()
         elif not self._session.facts.may_lose_stores:
-            self.say(self.tr("Memories of this agent cannot lose their project or workspace."))
+            self.say(self.tr("This agent has no orphaned stores (notes whose project no longer exists)."))
         elif self.tab.orphans.has_looked(home):
             self.say(self.tr("This home has no orphaned stores (notes whose project no longer exists)."))
         else:

@@ -106,7 +106,7 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "folder": tr("Select a memory or a folder first."),
         "on_disk": tr("Select a file on this computer first."),
         "open_file": tr("Open a memory first."),
-        "modified": tr("The open memory has no changes."),
+        "modified": tr("The open memory has no unsaved changes."),
         "writable": tr("The open memory is read-only."),
         "any_modified": tr("There are no unsaved changes."),
         "conflicts": tr("There is no conflict to resolve."),

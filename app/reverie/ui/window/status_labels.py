@@ -135,6 +135,6 @@ class WatchLabel(QLabel):
         self.setText(text)
         self.setVisible(state.mode != "events")
         facts = self.tr(
-            "The system reported {events} changes. Reverie found {rescans} by checking all files."
+            "Changes reported by the system: {events}. Full checks of all files: {rescans}."
         ).format(events=state.delivered_events, rescans=state.delivered_rescans)
         self.setToolTip(as_tooltip(state.message, facts))
