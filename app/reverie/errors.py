@@ -123,7 +123,7 @@ _NEXT_STEPS = {
     errno.ENOENT: ("The file or folder no longer exists.", "Refresh and try again."),
     errno.ENAMETOOLONG: ("The name is too long for this file system.", "Choose a shorter name."),
     errno.EMFILE: ("Too many files are open.", "Close other programs, or raise the open-files limit."),
-    errno.EISDIR: ("There is a folder at this path.", "Move it to another place, then try again."),
+    errno.EISDIR: ("There is a folder at this path.", "Move it elsewhere, then try again."),
     errno.EIO: ("The device reports an input/output error.", "Check the disk, then try again."),
 }
 
@@ -142,9 +142,9 @@ def user_error_from_os(error: OSError, title: str) -> UserError:
     """
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."
-        return Unavailable(title, cause=cause, next_step="Move it to another place, then try again.")
+        return Unavailable(title, cause=cause, next_step="Move it elsewhere, then try again.")
     if isinstance(error, RefusedFileError):
-        next_step = "Check what is at this path, or move it to another place, then try again."
+        next_step = "Check what is at this path, or move it elsewhere, then try again."
         return Unavailable(title, cause=f"{error.strerror}.", next_step=next_step)
     cause, next_step = _NEXT_STEPS.get(
         error.errno or 0,

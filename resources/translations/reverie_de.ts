@@ -4901,11 +4901,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Workspace</translation>
     </message>
     <message>
-        <source>; Codex tries again at its next start.</source>
+        <source>; Codex will try again at its next start.</source>
         <translation>; nächster Versuch beim nächsten Start.</translation>
     </message>
     <message numerus="yes">
-        <source>; Codex tries again in %n minutes.</source>
+        <source>; Codex will try again in %n minutes.</source>
         <translation><numerusform>; nächster Versuch in %n Minute.</numerusform><numerusform>; nächster Versuch in %n Minuten.</numerusform></translation>
     </message>
     <message>

@@ -219,7 +219,7 @@ def test_a_model_that_breaks_the_notes_is_reminded_once_and_then_thrown_away(
     mended = run("notes", "--session", SESSION)
     assert mended["success"]
     assert not file.exists()
-    assert "The header '# Learnings' is gone." in server.requests[2].user_texts[-1]
+    assert "The header '# Learnings' is missing." in server.requests[2].user_texts[-1]
     for reply in (
         Reply(calls=(edit(file, "# Learnings\n", "# Lessons\n"),)),
         Reply(calls=(edit(file, WORKLOG, WORKLOG + "x" * 1_000_000),)),
@@ -233,7 +233,7 @@ def test_a_model_that_breaks_the_notes_is_reminded_once_and_then_thrown_away(
         assert told["success"] in (True, False)
         if reply.calls and "# Lessons" in reply.calls[0].text:
             assert told["success"] is False
-            assert "broke the sections" in told["error"]
+            assert "damaged the section structure" in told["error"]
             trace = next(one for one in run("traces") if one["kind"] == "notes")
             assert trace["verdict"] == "rejected"
 

@@ -287,7 +287,7 @@ def _commands_go_on(room: Room, good: Path) -> None:
         room.messages.append(f"reverie {words[0]} beside a home that hangs: {took:.1f} s")
         room.check(command.returncode in (0, 1), f"{words[0]} ended with {command.returncode}: {said[-300:]}")
         room.check(f"{room.home} is not responding" in said, f"{words[0]} does not name it: {said!r}")
-        room.check("Reverie reconnects" not in said, f"{words[0]} says that it waits: {said!r}")
+        room.check("Reverie will reconnect" not in said, f"{words[0]} says that it waits: {said!r}")
         room.check(out.strip(), f"{words[0]} answers nothing")
 
 

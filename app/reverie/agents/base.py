@@ -933,6 +933,6 @@ def not_answering(root: Path) -> UserError:
     return Unavailable(
         f"{root} is not responding.",
         cause="It is on a disk or network share that may no longer be available.",
-        next_step="Reconnect the disk or share. The other homes work without it.",
+        next_step="Reconnect the disk or share. Your other homes still work in the meantime.",
         reason="not-answering",
     )

@@ -297,8 +297,8 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
     except OSError as error:
         raise user_error_from_os(error, f"{path} cannot be read.") from error
     raise Unavailable(
-        f"{path} is not a home that Reverie knows.",
-        cause=f"It contains no files of a supported agent ({', '.join(kind.kind for kind in KINDS)}).",
+        f"Reverie does not recognize {path} as a home.",
+        cause=f"It contains no files from a supported agent ({', '.join(kind.kind for kind in KINDS)}).",
         next_step="Choose the directory in which the agent keeps its memories, for example ~/.claude.",
     )
 

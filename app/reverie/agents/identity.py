@@ -180,7 +180,7 @@ class OpenedHome:
         if place != self._place and (place.root, place.inode) != (self._place.root, self._place.inode):
             raise Unavailable(
                 f"{root} now contains a different home.",
-                cause="Reverie does not mix the data of the two homes.",
+                cause="Reverie stopped using it, to avoid mixing the data of the two homes.",
                 next_step="Open the home again, or stop this command and start it again.",
                 reason="replaced",
             )
@@ -190,7 +190,7 @@ class OpenedHome:
         found = self._registry.identify(root, kind=self._kind, create=False)
         if found is not None and found.id != self._identity.id:
             raise Unavailable(
-                f"The home {root} has been assigned the history of another home.",
+                f"The home {root} is now linked to the history of another home.",
                 next_step="Open the home again, or stop this command and start it again.",
                 reason="replaced",
             )

@@ -144,7 +144,7 @@ class CheckedProject:
 
         def check(current: bytes | None) -> None:
             if current != before:
-                raise Conflict(f"{note.path} has changed.", next_step="Check its statements again.")
+                raise Conflict(f"{note.path} has changed.", next_step="Check the statements in it again.")
 
         path = self.project / note.place
         try:

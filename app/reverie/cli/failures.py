@@ -176,7 +176,7 @@ def _resolve(session: Invocation) -> int:
         error = next((each for each in episode.errors if each.index == arguments.error - 1), None)
         if error is None:
             raise StoreError(
-                f"Record {episode.id} contains no error number {arguments.error}.",
+                f"Record {episode.id} has no error with number {arguments.error}.",
                 next_step="Errors are numbered from 1.",
             )
         rel = path.relative_to(memory).as_posix()

@@ -100,7 +100,7 @@ def decide(session: Invocation) -> int:
     if not held:
         raise StoreError(
             f"There is no finding {printable(wanted)}.",
-            cause="Its lines have changed, it was dismissed, or it is about another project.",
+            cause="The lines it refers to have changed, it was dismissed, or it belongs to another project.",
             next_step="List the findings again with `reverie findings`.",
             reason="missing",
         )

@@ -136,11 +136,11 @@ def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.Argume
         type=_host,
         action="append",
         metavar="ssh://USER@MACHINE[:PORT][/PATH]",
-        help="also open the homes of another machine in the window; repeatable",
+        help="also open the homes on another machine; may be repeated",
     )
     parser.add_argument("--demo", action="store_true", help="open a temporary copy of the sample home")
     parser.add_argument("--offscreen", action="store_true", help="render without a display")
-    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render the window, save a PNG, exit")
+    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="save a PNG of the window, then exit")
     if not commands:
         parser.set_defaults(command=None)
         return parser
@@ -177,13 +177,13 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         more = "; or a change ID, as `reverie changes` lists it" if name == "revert" else ""
         add("run", metavar="RUN", help=f"a run ID, as `reverie runs` lists it{more}")
     if name == "revert":
-        add("--path", action="append", metavar="P", help="only this file of the run; repeatable")
+        add("--path", action="append", metavar="P", help="only this file of the run; may be repeated")
         add(
             "--hunk",
             action="append",
             type=_count,
             metavar="N",
-            help="only this hunk of the file in --path, as numbered by `reverie diff RUN`; repeatable",
+            help="only this hunk of the file in --path, as numbered by `reverie diff RUN`; may be repeated",
         )
     if name in ("consolidate", "sweep", "extract"):
         add("--dry-run", action="store_true", help="show what the command would do; change nothing")
@@ -226,7 +226,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             default=argparse.SUPPRESS,
             help="the project; default: the current directory",
         )
-        add("--file", type=Path, action="append", metavar="FILE", help="only this file; repeatable")
+        add("--file", type=Path, action="append", metavar="FILE", help="only this file; may be repeated")
         add("--at", metavar="COMMIT", help="compare with this commit; works in a bare repository too")
         add("--fix", action="store_true", help="correct statements about things that moved or changed")
     if name == "findings":
@@ -300,7 +300,7 @@ def _add_mcp(command: argparse.ArgumentParser) -> None:
         action="append",
         choices=("workspace", "project", "global"),
         metavar="SCOPE",
-        help="let clients change workspace, project or global memory; repeatable (default: read-only)",
+        help="let clients change workspace, project or global memory; may be repeated (default: read-only)",
     )
     add(
         "--http",

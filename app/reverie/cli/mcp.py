@@ -78,7 +78,7 @@ def _token() -> str:
     if len(token) < _TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token:
         raise StoreError(
             f"{TOKEN_VARIABLE} cannot be used.",
-            cause=f"A token must have at least {_TOKEN_CHARS} characters, without spaces.",
+            cause=f"A token must have at least {_TOKEN_CHARS} ASCII characters and must not contain spaces.",
             next_step="Set it to a random token, or unset it so that Reverie creates one.",
         )
     return token

@@ -53,7 +53,7 @@ def take_away(parts: DoctorHome, directory: Path) -> None:
 def _refuse_others(parts: DoctorHome, directory: Path) -> None:
     if maker_of(parts.actors, directory) == "others":
         raise StoreError(
-            f"{directory.name}/ was not changed.",
+            f"The folder {directory.name}/ was not removed.",
             cause="It contains files or links that Reverie did not write, or it cannot be read.",
             next_step="Check its contents, and delete it yourself if you do not need it.",
         )

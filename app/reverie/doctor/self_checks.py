@@ -144,7 +144,7 @@ def _folder(name: str, path: Path) -> _Seen:
     if found.kind == "missing":
         return "pass", f"{path} does not exist yet; Reverie creates it when needed."
     if found.kind != "directory":
-        return "fail", f"{path} is not a folder. {found.problem or ''} Move it to another place."
+        return "fail", f"{path} is not a folder. {found.problem or ''} Move it elsewhere."
     mode = stat.S_IMODE(path.stat().st_mode)
     if not found.writable or mode & _PRIVATE != _PRIVATE:
         return "fail", f"{path} is write-protected.", _private(path)

@@ -153,7 +153,7 @@ class RemoteMachine:
         return Unavailable(
             f"Cannot reach {self.address.name}.",
             cause=_printable(lines[-1]) if lines else "The connection was lost.",
-            next_step="Your text is saved. Reverie reconnects as soon as the machine responds.",
+            next_step="Your text is saved. Reverie will reconnect as soon as the machine responds.",
             reason=LOST,
         )
 

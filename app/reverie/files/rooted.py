@@ -477,7 +477,7 @@ class RootedDirectory:
 
         def remove(directory: Directory, name: str) -> None:
             if not name:
-                raise _refused_root("removed")
+                raise _refused_root(self.root, "removed")
             remove_entry(directory, name, None if check is None else inspect)
 
         self._at(rel, "removed", remove, follow=False)
@@ -529,13 +529,13 @@ class RootedDirectory:
             raise StoreError(
                 f"“{shown(rel)}” could not be renamed.",
                 cause="The new path is the same as the old one, or inside it.",
-                next_step="Choose another place.",
+                next_step="Choose another path.",
                 reason="name",
             )
 
         def move_from(directory: Directory, name: str) -> None:
             if not name:
-                raise _refused_root("renamed")
+                raise _refused_root(self.root, "renamed")
             directory.lstat(name)  # a missing source must not create the parents of its target
 
             def move_to(target: Directory, new_name: str) -> None:
@@ -735,7 +735,7 @@ class RootedDirectory:
             raise Conflict(
                 f"“{shown(rel)}” could not be {done}.",
                 cause="A file or folder with this name already exists.",
-                next_step="Choose another name, or check the existing file first.",
+                next_step="Choose another name, or rename the existing one first.",
             ) from error
         except NotADirectoryError as error:
             raise self._not_a_directory(error, rel or self.root.name, done, create=create) from error
@@ -766,7 +766,7 @@ class RootedDirectory:
             return StoreError(
                 title,
                 cause="There is a file where a folder is needed.",
-                next_step="Choose another name, or move that file to another place.",
+                next_step="Choose another name, or move that file elsewhere.",
                 reason="directory",
             )
         return file_error(FileNotFoundError(*error.args), rel, done)
@@ -791,14 +791,14 @@ def _holds_something(rel: str) -> StoreError:
     return StoreError(
         f"“{shown(rel)}” could not be written.",
         cause="A folder that is not empty already exists at this path.",
-        next_step="Move the folder to another place, then try again.",
+        next_step="Move the folder elsewhere, then try again.",
         reason="directory",
     )
 
 
-def _refused_root(done: str) -> StoreError:
+def _refused_root(root: Path, done: str) -> StoreError:
     return StoreError(
-        f"The folder itself cannot be {done}.",
+        f"The folder “{shown(root.name)}” as a whole cannot be {done}.",
         next_step="Choose a file or folder inside it.",
         reason="directory",
     )

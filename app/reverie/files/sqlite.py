@@ -46,7 +46,7 @@ def refuse_irregular(database: Path) -> None:
     for suffix in ("", "-journal", "-wal", "-shm"):
         path = Path(f"{database}{suffix}")
         if is_irregular(path):
-            raise sqlite3.OperationalError(f"{path.name} is not a regular file; move it to another place")
+            raise sqlite3.OperationalError(f"{path.name} is not a regular file; move it elsewhere")
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
@@ -160,8 +160,8 @@ class Database:
     def __init__(self, path: Path, cache: Path, *, otherwise: str = "") -> None:
         """Store the path of the database and the directory `cache` for copies of it; nothing is read yet.
 
-        `otherwise`: text that follows "Let the agent repair it" in the error for an unreadable database, such
-        as what to read in its place.
+        `otherwise`: the end of the next step in the error for an unreadable database, such as what to read in
+        its place.
         """
         self.path = path
         self._cache = cache
@@ -208,7 +208,7 @@ class Database:
             raise Unavailable(
                 title,
                 cause=f"The database is damaged, or its version is unknown: {error}.",
-                next_step=f"Let the agent repair it{self._otherwise}.",
+                next_step=f"Start the agent, which may repair the database{self._otherwise}.",
             ) from error
         finally:
             connection.close()
@@ -226,7 +226,7 @@ class Database:
                 )
             if before[0][1] > _LARGEST:
                 raise Unavailable(
-                    f"{self.path.name} could not be read.", cause="The database is larger than 4 GiB."
+                    f"{self.path.name} could not be read.", cause="It exceeds Reverie's limit of 4 GiB."
                 )
             name = hashlib.sha256(f"{self.path}\0{before}".encode()).hexdigest()[:32]
             place = self._cache / name
@@ -245,7 +245,7 @@ class Database:
         raise Unavailable(
             f"{self.path.name} could not be read.",
             cause="The agent keeps changing the database.",
-            next_step="Reverie tries again at the next refresh.",
+            next_step="Reverie will try again at the next refresh.",
         )
 
     def _copy_to(self, place: Path) -> None:

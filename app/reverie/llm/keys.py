@@ -246,6 +246,6 @@ def _keyring() -> KeyringBackend:
 def _no_keyring(title: str) -> UserError:
     return Unavailable(
         title,
-        cause="The keyring of this system is missing, locked, or denies access.",
+        cause="The system keyring is missing, is locked, or denies access.",
         next_step="Unlock or install a keyring, or set the key as an environment variable.",
     )

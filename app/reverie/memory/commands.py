@@ -92,7 +92,7 @@ class MemoryCommands:
             if run is None:
                 raise StoreError(
                     f"Unknown command {fields.get('command')!r}.",
-                    next_step=f"Use one of {', '.join(sorted(COMMANDS))}.",
+                    next_step=f"Use one of: {', '.join(sorted(COMMANDS))}.",
                 )
             return {"success": True, "output": run(fields)}
         except UserError as error:
@@ -150,7 +150,7 @@ class MemoryCommands:
         if not old:
             raise StoreError(
                 "old_str is empty.",
-                next_step="Give the text to replace in old_str, or use the command insert.",
+                next_step="Set old_str to the text to replace, or use the insert command.",
             )
         self._store.edit(parsed, lambda text: replace_once(parsed, text, old, str(fields.get("new_str", ""))))
         return f"Edited {parsed}."

@@ -171,7 +171,7 @@ def _not_kept(shown: str, cause: str) -> StoreError:
     return StoreError(
         f"{shown} was not deleted:",
         cause=cause,
-        next_step="Move it to another place first. If you are sure, delete it with another program.",
+        next_step="To keep it, move it elsewhere. To delete it for good, use another program.",
         reason="not-kept",
     )
 

@@ -257,7 +257,7 @@ class OverlayFiles:
         if self.entry(new_rel) is not None:
             raise Conflict(f"{new_rel} already exists.")
         if _is_below(new_rel, rel):
-            raise StoreError(f"{rel} cannot be moved into itself.", next_step="Choose another place.")
+            raise StoreError(f"{rel} cannot be moved into itself.", next_step="Choose another folder.")
         self._refuse_impossible(new_rel)
         if entry.kind == "file":
             moved = {rel: new_rel}
@@ -387,7 +387,7 @@ class OverlayFiles:
     def _refuse_impossible(self, rel: str) -> None:
         *above, name = rel.split("/")
         if any(len(part.encode("utf-8", "surrogatepass")) > _NAME_BYTES for part in (*above, name)):
-            raise StoreError(f"The name of {rel[:80]}… is too long.", next_step="Choose a shorter name.")
+            raise StoreError(f"The name “{rel[:80]}…” is too long.", next_step="Choose a shorter name.")
         for depth in range(len(above), 0, -1):
             parent = self.entry("/".join(above[:depth]))
             if parent is None:

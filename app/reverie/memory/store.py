@@ -282,12 +282,12 @@ class MemoryStore:
         refuse_untouchable(self.home, target_root, target, "renamed")
         if source.scope is not target.scope or root.key != target_root.key:
             raise StoreError(
-                f"{source} cannot be renamed into another scope.",
-                cause="A rename stays inside one scope.",
+                f"{source} cannot be moved to another scope by renaming it.",
+                cause="A memory can only be renamed within its scope.",
                 next_step="Create the memory in the other scope and delete this one.",
             )
         if target.segments[: len(source.segments)] == source.segments and source != target:
-            raise StoreError(f"{source} cannot be moved into itself.", next_step="Choose another place.")
+            raise StoreError(f"{source} cannot be moved into itself.", next_step="Choose another folder.")
         with self._effects.exclusive(root):
             entry = files.entry(source.rel)
             if entry is None:

@@ -58,7 +58,7 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
     except UnicodeEncodeError:
         raise StoreError(
             f"{parsed} cannot be written.",
-            cause="The text contains half of a surrogate pair, which cannot be stored as UTF-8.",
+            cause="The text contains a broken character (half a surrogate pair), which UTF-8 cannot store.",
             next_step="Remove the broken character.",
             reason="not-text",
         ) from None
@@ -115,7 +115,8 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
     """
     if parsed.is_scope_root:
         raise StoreError(
-            f"{parsed} is a whole scope and cannot be {done}.", next_step="Choose a file inside it."
+            f"{parsed} is the folder of a whole scope and cannot be {done}.",
+            next_step="Choose a file inside it.",
         )
 
 

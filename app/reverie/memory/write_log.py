@@ -176,7 +176,7 @@ class WriteLog:
             cause, next_step = why(
                 error,
                 f"SQLite reports: {error}.",
-                f"Check the disk, or move {self._database} to another place; Reverie then creates a new one.",
+                f"Check the disk, or move {self._database} elsewhere; Reverie then creates a new one.",
                 self._database,
             )
             title = "The log of who wrote what cannot be used."

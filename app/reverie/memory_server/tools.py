@@ -215,7 +215,7 @@ class MemoryTools:
         if command in MUTATING and scope is not None and scope not in self._writable(program):
             raise StoreError(
                 f"{path} was not changed:",
-                cause=f"this program may only read {scope.value} memory.",
+                cause=f"this program may read {scope.value} memory but not change it.",
                 next_step=f"The user can permit it: `reverie mcp --allow-writes {scope.value}`, or "
                 "`[mcp.allow_writes]` in Reverie's settings.",
                 reason="read-only",

@@ -90,12 +90,12 @@ def merged_back(
     if current == base:
         return wanted
     if current is None or base is None or wanted is None:
-        raise Conflict(f"{path} has changed since the run.")
+        raise Conflict(f"{path} has been changed or deleted since.")
     merge = snapshots.history.merge(base, current, wanted)
     if merge.conflict:
-        raise Conflict(f"The same lines of {path} have changed since the run.")
+        raise Conflict(f"The lines to undo in {path} have been edited since.")
     if part is not None and not _fits_once(snapshots, base, current, wanted):
-        raise Conflict(f"{path} has changed since the run: the lines to undo occur in more than one place.")
+        raise Conflict(f"{path} has been edited since; the lines to undo now occur in more than one place.")
     return merge.content
 
 
@@ -224,7 +224,7 @@ def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
     return Conflict(
         "Nothing was undone.",
         cause=str(error),
-        next_step=f"Leave this part out, or restore the lines shown by `reverie diff {original.id}`.",
+        next_step=f"Undo other parts only, or restore the run's lines (see `reverie diff {original.id}`).",
         reason=error.reason,
     )
 
@@ -399,7 +399,7 @@ class RevertJob(Job[RevertPlan]):
     def _revertible(self, original: RunRecord) -> RunRecord:
         if original.reverted:
             raise StoreError(
-                f"Run {original.id} is already reverted.",
+                f"Run {original.id} has already been reverted.",
                 next_step=f"To redo it, revert run {original.reverted_by}.",
                 reason="reverted",
             )
@@ -411,8 +411,8 @@ class RevertJob(Job[RevertPlan]):
             )
         if original.part and self._parts.runs.is_reverted(original.reverts):
             raise StoreError(
-                f"Run {original.id} undid a part of run {original.reverts}, which is now undone as a whole.",
-                next_step=f"Redo run {original.reverts} first.",
+                f"Run {original.id} undid part of run {original.reverts}, all of which was undone later.",
+                next_step=f"First redo run {original.reverts}: revert the run that undid it.",
                 reason="reverted",
             )
         return original

@@ -189,7 +189,7 @@ class ChangeLogService:
         found = self._of_memories(self._history.steps([each for each in (next(named, ""),) if each]))
         if not beginning or not found:
             raise StoreError(
-                f"There is no change {beginning}.", next_step="`reverie changes` lists the changes."
+                f"No change ID begins with “{beginning}”.", next_step="`reverie changes` lists the changes."
             )
         return found[0]
 
@@ -430,7 +430,7 @@ class ChangeLogService:
         for key, made in changes.items():
             if key not in known:
                 raise Unavailable(
-                    f"{made[0].path} cannot be undone:",
+                    f"The change to {made[0].path} cannot be undone:",
                     cause="No project of this home uses these memories any more.",
                     next_step="Copy the text into another memory.",
                 )

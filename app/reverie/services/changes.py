@@ -351,7 +351,10 @@ class ChangeSet:
         known = change.expected_sha256 is not None or kind == "restore"
         path = lenient_path(change.path) if known else parse_memory_path(change.path)
         if not path.segments:
-            raise StoreError(f"{path} is a whole scope.", next_step="Choose files inside the scope.")
+            raise StoreError(
+                f"{path} is the folder of a whole scope, not a single memory.",
+                next_step="Choose files inside the scope.",
+            )
         path, root, files = store.resolve(path)
         entry = files.entry(path.rel)
         if entry is not None and entry.kind != "file":
@@ -646,7 +649,7 @@ class ChangeSet:
             if after is not None and rooted_files(root).read(rel) != after:
                 path = memory_path(root.scope, rel)
                 raise Conflict(
-                    f"Another program just changed {path}.", next_step="Read it again, then try again."
+                    f"Another program just changed {path}.", next_step="Check the new text, then try again."
                 )
 
         return Transaction(

@@ -240,7 +240,7 @@ class DraftService:
         scope = parse_memory_path(draft.path).scope
         if scope is None or self._home.scope_root(draft.context, scope).key != draft.store:
             raise UserError(
-                "The store of this draft no longer exists.", next_step="Copy the draft into another memory."
+                "The folder of this draft is no longer used.", next_step="Copy the draft into another memory."
             )
 
 

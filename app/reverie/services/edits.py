@@ -123,7 +123,7 @@ class UserEdits:
             raise StoreError(
                 f"{parsed} was not changed:",
                 cause="The file is UTF-16 text that cannot be rewritten without loss.",
-                next_step="Convert it with another program.",
+                next_step="Convert it to UTF-8 with another program.",
             )
         if sha256_of_text(text) != expected_sha256:
             raise changed_meanwhile(parsed, "it changed meanwhile")
@@ -316,7 +316,7 @@ class UserEdits:
     def _history_head(self) -> str:
         head = self._parts.snapshots.history.head()
         if head is None:
-            raise Conflict("The history is empty, so the deletion could not be undone.")
+            raise Conflict("The history is empty, so you would be unable to undo the deletion.")
         return head
 
     def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
@@ -456,7 +456,10 @@ class CompanionFiles:
         for companion in self._parts.home.companions(context):
             if not companion.unopened and path in (str(companion.path), str(self._kept(companion))):
                 return companion
-        raise StoreError(f"The agent does not load {path} here.", next_step="Select the file in the tree.")
+        raise StoreError(
+            f"The agent does not load {path} in the selected workspace or project.",
+            next_step="Select the file in the tree.",
+        )
 
     def _write(
         self, companion: Companion, data: bytes, expected: str, mode: int | None = None
@@ -584,7 +587,7 @@ def _encoded(companion: Companion, content: str) -> bytes:
     except UnicodeEncodeError:
         raise StoreError(
             f"{companion.label} cannot be written.",
-            cause="The text contains half of a surrogate pair, which cannot be stored as UTF-8.",
+            cause="The text contains a broken character (half a surrogate pair), which UTF-8 cannot store.",
             next_step="Remove the broken character.",
             reason="not-text",
         ) from None

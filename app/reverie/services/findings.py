@@ -487,7 +487,7 @@ class FindingService(Dismissals):
             raise StoreError(
                 "Nothing was changed.",
                 cause=_CANNOT[take],
-                next_step="Edit the memories, or choose another decision.",
+                next_step="Edit the memories, or choose another option.",
                 reason="undecidable",
             )
         finding = _shown(known, overlay, {note.path: note.text for note in notes})

@@ -75,6 +75,6 @@ def _wrong(text: str, cause: str) -> UserError:
     return UserError(
         f"{shown} is not a valid machine address.",
         cause=cause,
-        next_step="Write ssh://user@machine, ssh://machine:port or ssh://machine/path/of/a/home.",
+        next_step="Use ssh://user@machine, ssh://machine:port or ssh://machine/path/to/home.",
         reason="address",
     )

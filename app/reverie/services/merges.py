@@ -82,7 +82,7 @@ class MergeService:
             text = _read(roots.get(file.root_key), file.rel)
             if text is None or sha256_of_bytes(text.encode()) != file.sha256:
                 raise StoreError(
-                    f"{file.path} is not the file that was compared:",
+                    f"{file.path} is no longer the version that was compared:",
                     cause="it was changed or deleted after the comparison.",
                     next_step="Compare the memories again.",
                     reason="changed",

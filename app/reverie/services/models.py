@@ -405,7 +405,7 @@ class Models(ModelServices):
             raise StoreError(
                 f"Nothing was sent to {destination}.",
                 cause="You have not approved sending memories of this home to this destination.",
-                next_step="Start one run from the window and give your approval there.",
+                next_step="Start a run from the window once, and give your approval there.",
                 reason="consent",
             )
 

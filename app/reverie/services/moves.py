@@ -49,7 +49,7 @@ class Moves:
         if across:
             steps.append(partial(self._across, context, store, across))
         if not steps:
-            raise StoreError("Nothing is selected to move.", next_step="Select a memory first.")
+            raise StoreError("Nothing is selected.", next_step="Select the memories to move.")
         return self._edits.as_one(steps)
 
     def _across(self, context: ScopeContext, store: MemoryStore, targets: Mapping[str, str]) -> Undo:
@@ -95,7 +95,7 @@ def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> d
         raise StoreError(
             f"{path} was not moved:",
             cause=f"{hidden[0]} in this folder is hidden or a link, and Reverie does not move such files.",
-            next_step="Move it to another place first, or move the files one by one.",
+            next_step="Move it elsewhere first, or move the other files one by one.",
             reason="not-kept",
         )
     below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]

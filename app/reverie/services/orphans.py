@@ -221,8 +221,8 @@ class OrphanService:
         if more or sum(file.size for file in files) > MOST_BYTES:
             raise StoreError(
                 "These memories are too large to merge in one step.",
-                cause=f"They have more than {MOST_FILES:,} files, or more than {MOST_BYTES >> 20} MiB.",
-                next_step="Move some of the files to another place first.",
+                cause=f"They contain more than {MOST_FILES:,} files, or more than {MOST_BYTES >> 20} MiB.",
+                next_step="Move some of the files elsewhere first.",
             )
         pins = self._pins(store)
         # First the rows with a fixed path, so that `_with_beside` knows all taken paths.
@@ -256,7 +256,9 @@ class OrphanService:
             if row.pinned:
                 pins[change.path] = True
         if not changes:
-            raise StoreError("Nothing is selected.", cause="Every file is left out or already present.")
+            raise StoreError(
+                "There is nothing to merge.", cause="Each file is left where it is or already in the target."
+            )
         subject = f"Merged an orphaned store by hand: {preview.store.label}"
         return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
@@ -275,7 +277,7 @@ class OrphanService:
         if store.context is None:
             raise StoreError(
                 f"{store.label} was not removed:",
-                cause="The history does not cover its location, so you could not undo the removal.",
+                cause="The history does not cover its location, so you would be unable to undo the removal.",
                 next_step="If you are sure, delete it with another program.",
                 reason="not-kept",
             )

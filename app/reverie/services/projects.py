@@ -526,7 +526,7 @@ def answer_projects(
             raise StoreError(
                 f"{one} and {other} are already the same project.",
                 cause="They have the same repository.",
-                next_step="Give the paths of checkouts of two different repositories.",
+                next_step="Give the paths of two checkouts that belong to different repositories.",
                 reason="same-project",
             )
     registry.answer(pairs, answer)
@@ -539,6 +539,6 @@ def _asked(rows: Sequence[ProjectRow], wanted: str) -> ProjectRow:
             return row
     raise StoreError(
         f"There is no project {wanted}.",
-        next_step="Use a slug or the path of a checkout that `reverie projects` shows.",
+        next_step="Use a project's short name (slug) or checkout path, as listed by `reverie projects`.",
         reason="missing",
     )

@@ -230,7 +230,10 @@ class TimelineService:
                 return TimelineTarget(
                     context, companion.scope, path, HistoryPlace(place.key, place.rel), beside=True
                 )
-        raise StoreError(f"The agent does not load {path} here.", next_step="Select the file in the tree.")
+        raise StoreError(
+            f"The agent does not load {path} in the selected workspace or project.",
+            next_step="Select the file in the tree.",
+        )
 
     def on_disk(self, place: HistoryPlace) -> State:
         """Return the `State` that stands for the present content of a place on disk; reads nothing."""

@@ -321,7 +321,8 @@ class UnseenService:
         wanted = None if change.before is None else change.before.encode()
         if change.before is None and change.kind != "new":
             raise StoreError(
-                "Can't undo: the history has no earlier text.", next_step="Look for the text in Changes."
+                "Can't undo: the history lacks the text from before this change.",
+                next_step="Look in Changes for an older version.",
             )
         if found != change.sha256:
             wanted = self._without(root, rel, change, now)
@@ -329,7 +330,7 @@ class UnseenService:
                 why = "the file was deleted" if now is None else "it changed since"
                 raise Conflict(f"Can't undo: {why}.", next_step="Open Changes.", reason=CHANGED_SINCE)
         if wanted == now:
-            raise StoreError("There is nothing left to undo: the earlier text is already back.")
+            raise StoreError("There is nothing left to undo: the earlier text has already been restored.")
         subject = f"Taken back by hand: {change.path}"
         step = HandChange(change.path, wanted, found or None)
         return ChangeSet(self._parts).apply(context, [step], kind="restore", subject=subject)

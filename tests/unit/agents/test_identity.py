@@ -278,5 +278,5 @@ def test_a_home_that_was_adopted_meanwhile_is_told_to_have_another_id(
     home = opened(registry, moved)
     home.require()
     open_registry(tmp_path).adopt(moved, old.id)
-    with pytest.raises(Unavailable, match="has been assigned the history of another home"):
+    with pytest.raises(Unavailable, match="is now linked to the history of another home"):
         home.require()

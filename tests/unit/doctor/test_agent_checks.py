@@ -69,7 +69,7 @@ def test_the_gates_of_codex_say_which_of_them_is_shut(maker: CodexHomeMaker, tmp
         f"INSERT INTO stage1_outputs VALUES ('{thread_id(2)}', {NOW_S}, '', 's', {NOW_S}, 3)",
     )
     state, evidence = found(maker, tmp_path)["codex-jobs"]
-    assert (state, "One: no JSON; Codex tries again in 10 minutes." in evidence) == ("warn", True)
+    assert (state, "One: no JSON; Codex will try again in 10 minutes." in evidence) == ("warn", True)
     assert "total citations: 3" in found(maker, tmp_path)["codex-usage"][1]
     with (maker.root / "memories_v2.lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -113,7 +113,7 @@ def test_a_memories_with_anything_of_somebody_else_is_left_alone(
     else:
         (maker.memories / "link").symlink_to(maker.root / "memories_v2")
     assert maker_of(parts.actors, maker.memories) == "others"
-    with pytest.raises(StoreError, match="was not changed"):
+    with pytest.raises(StoreError, match="was not removed"):
         take_away(parts, maker.memories)
     assert ours.exists()
     from reverie.doctor.examination import examine
@@ -151,7 +151,7 @@ def test_a_link_in_the_place_of_memories_is_left_alone(maker: CodexHomeMaker, tm
     maker.memories.symlink_to(elsewhere)
     parts = parts_of(maker, tmp_path)
     assert maker_of(parts.actors, maker.memories) == "others"
-    with pytest.raises(StoreError, match="was not changed"):
+    with pytest.raises(StoreError, match="was not removed"):
         take_away(parts, maker.memories)
     assert maker.memories.is_symlink()
 
@@ -182,6 +182,6 @@ def test_what_is_there_is_judged_again_under_the_lock(
         return lock_of(home, root)
 
     monkeypatch.setattr(CodexHome, "write_lock", codex_was_faster)
-    with pytest.raises(StoreError, match="was not changed"):
+    with pytest.raises(StoreError, match="was not removed"):
         take_away(parts, maker.memories)
     assert ours.read_text() == "ours\n"

@@ -104,7 +104,7 @@ def test_a_program_that_was_not_permitted_can_only_read(served: Served, tool: st
         "old_path": TESTING,
         "new_path": "/memories/global/other.md",
     }
-    with pytest.raises(StoreError, match=r"may only read global memory.*--allow-writes global"):
+    with pytest.raises(StoreError, match=r"may read global memory but not change it.*--allow-writes global"):
         served(tool, **given)
     assert contents(served.home) == before
     assert served("view", path=TESTING)
@@ -112,13 +112,13 @@ def test_a_program_that_was_not_permitted_can_only_read(served: Served, tool: st
 
 def test_a_permission_is_for_one_scope_and_for_one_program(served: Served) -> None:
     project = {"path": "/memories/project/new.md", "file_text": "x\n"}
-    with pytest.raises(StoreError, match="may only read project memory"):
+    with pytest.raises(StoreError, match="may read project memory but not change it"):
         served("create", **project)
-    with pytest.raises(StoreError, match="may only read global memory"):
+    with pytest.raises(StoreError, match="may read global memory but not change it"):
         served.tools.call("another", "create", {**project, "path": "/memories/global/new.md"})
     # The spelling of a path or of an argument does not change what is written.
     for path in (" /memories/project/new.md", "/memories/project/new.md/"):
-        with pytest.raises(StoreError, match="may only read project memory"):
+        with pytest.raises(StoreError, match="may read project memory but not change it"):
             served("create", path=path, file_text="x\n")
     with pytest.raises(StoreError):
         served("rename", old_path=TESTING, new_path="/memories/project/testing.md")
@@ -155,7 +155,7 @@ def test_a_change_is_found_by_the_beginning_of_its_id(served: Served) -> None:
     newest = log.page().changes[0]
     assert log.find(newest.id[:8]) == log.find(newest.id) == newest
     for other in ("", "0" * 12):
-        with pytest.raises(StoreError, match="There is no change"):
+        with pytest.raises(StoreError, match="No change ID begins with"):
             log.find(other)
 
 

@@ -66,7 +66,7 @@ def test_a_program_reads_writes_and_is_refused_and_its_writes_are_undone_by_a_co
     assert client.call("str_replace", path=TESTING, old_str="Testing habits", new_str="Habits")[0]
     refused = client.call("create", path="/memories/project/new.md", file_text="x")
     assert refused[0] is False
-    assert "may only read project memory" in refused[1]
+    assert "may read project memory but not change it" in refused[1]
     assert client.call("nothing")[0] is False
     assert client.leave() == 0
     assert "agent_commands.execute" in engine, "the work is done by the engine that windows use"
@@ -81,7 +81,7 @@ def test_a_program_reads_writes_and_is_refused_and_its_writes_are_undone_by_a_co
     again = command(home, "revert", listed[0]["id"][:12])
     assert again.returncode == 1
     assert "Nothing is left to undo" in again.stderr
-    assert "There is no change 0000000" in command(home, "revert", "0000000").stderr
+    assert "No change ID begins with “0000000”" in command(home, "revert", "0000000").stderr
     assert command(home, "revert", "0000000", "--path", TESTING).returncode == 2
 
 
@@ -194,7 +194,7 @@ def test_a_weak_token_is_refused(home: Path, engine: list[str]) -> None:
         words, env={**os.environ, "REVERIE_MCP_TOKEN": "short"}, capture_output=True, text=True, check=False
     )
     assert weak.returncode == 1
-    assert "at least 16 characters" in weak.stderr
+    assert "at least 16 ASCII characters" in weak.stderr
 
 
 def test_without_the_extra_a_sentence_says_how_to_install_it(home: Path) -> None:

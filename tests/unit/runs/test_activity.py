@@ -150,10 +150,10 @@ def test_whatever_lies_in_place_of_the_log_neither_holds_up_nor_stops_who_speaks
         os.mkfifo(file)
     else:
         file.symlink_to("/dev/zero")
-    expect_log("Activity was not written: .* Move it to another place", count=1)
+    expect_log("Activity was not written: .* Move it elsewhere", count=1)
     say(log, "one")
     say(log, "two")
-    with pytest.raises(Unavailable, match="Move it to another place"):
+    with pytest.raises(Unavailable, match="Move it elsewhere"):
         log.read()
     file.rmdir() if kind == "folder" else file.unlink()
     say(log, "three")

@@ -93,7 +93,7 @@ def test_lines_written_since_outside_the_hunk_stay(parts: HomeContainer, run_id:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("Line nine.", "Line NINE.", "The same lines of"),
+        ("Line nine.", "Line NINE.", "The lines to undo in"),
         # The lines of the hunk and those around it stand there twice: either could be meant.
         (
             "Line 8.\nLine nine.\nAnd more.\nLine 10.\n",
@@ -183,11 +183,11 @@ def test_a_part_of_an_undone_run_or_of_an_undo_is_refused(parts: HomeContainer, 
     taken = parts.reverter.revert(run_id, {PATH: frozenset({1})})
     whole = parts.reverter.revert(run_id)
     before = contents(parts.home.root)
-    with pytest.raises(StoreError, match="already reverted"):
+    with pytest.raises(StoreError, match="already been reverted"):
         parts.reverter.revert(run_id, {PATH: frozenset({0})})
     with pytest.raises(StoreError, match="only be undone as a whole"):
         parts.reverter.revert(whole.run_id, {PATH: None})
-    with pytest.raises(StoreError, match="which is now undone as a whole"):
+    with pytest.raises(StoreError, match="all of which was undone later"):
         parts.reverter.revert(taken.run_id)
     assert contents(parts.home.root) == before
 

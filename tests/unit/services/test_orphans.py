@@ -311,7 +311,7 @@ def test_beside_and_leave_change_nothing_that_stands_there(
     assert (target / "deploy.md").read_bytes() == deploy
     assert (target / "deploy-3.md").read_bytes() == (source / "deploy.md").read_bytes()
     (target / "deploy-3.md").unlink()
-    with pytest.raises(StoreError, match="Nothing is selected"):
+    with pytest.raises(StoreError, match="There is nothing to merge"):
         desk.apply(desk.preview(only(desk).store, str(lost.work / "live")), {"deploy.md": "leave"})
 
 

@@ -159,7 +159,7 @@ class ClaudeStores:
             if root.key == key:
                 return root
         raise Unavailable(
-            f"{name[:80]!r} is not a memory of Claude Code.", cause="Claude Code never uses names like this."
+            f"{name[:80]!r} is not a Claude Code memory.", cause="Claude Code never uses names like this."
         )
 
     def checkout(self, path: str) -> str | None:
@@ -201,5 +201,5 @@ def refuse_hostile_id(session_id: str) -> None:
         raise Unavailable(
             f"There is no session {session_id[:80]!r}.",
             cause="A session ID must be a UUID.",
-            next_step="Use an ID that `reverie homes` shows.",
+            next_step="Use one of the session IDs listed by `reverie homes`.",
         )

@@ -229,8 +229,8 @@ def _retry(job: AgentJob, now_ms: int) -> str:
         return "."
     minutes = max(0, job.retry_at - now_ms) // 60_000
     if not minutes:
-        return phrase("; Codex tries again at its next start.")
-    return plural("; Codex tries again in 1 minute.", "; Codex tries again in %n minutes.", minutes)
+        return phrase("; Codex will try again at its next start.")
+    return plural("; Codex will try again in 1 minute.", "; Codex will try again in %n minutes.", minutes)
 
 
 def _usage(books: MemoryBooks) -> AgentCheck:

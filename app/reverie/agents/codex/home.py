@@ -457,9 +457,7 @@ class CodexHome(Home):
 
     def _bucket_root(self, bucket: str) -> ScopeRoot:
         if not BUCKET.fullmatch(bucket):
-            raise Unavailable(
-                f"{bucket} is not a memory of Codex.", cause="Codex never uses names like this."
-            )
+            raise Unavailable(f"{bucket} is not a Codex memory.", cause="Codex never uses names like this.")
         key, why = f"project/{bucket}", ""
         if self._is_of_today():
             why = _OF_FEBRUARY

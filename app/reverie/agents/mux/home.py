@@ -427,7 +427,7 @@ def _refuse_hostile_id(workspace_id: str) -> None:
         raise Unavailable(
             f"There is no workspace {workspace_id[:80]!r}.",
             cause="A workspace ID must be the name of a directory, without slashes.",
-            next_step="Use an ID that `reverie homes` shows.",
+            next_step="Use one of the workspace IDs listed by `reverie homes`.",
         )
 
 

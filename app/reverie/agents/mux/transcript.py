@@ -98,8 +98,8 @@ class MuxTranscript:
         if size > LARGEST:
             raise Unavailable(
                 f"The transcript {path.name} could not be read.",
-                cause=f"It has {size:,} bytes; Reverie reads at most {LARGEST:,}.",
-                next_step="Find out why it is so large, or move it elsewhere.",
+                cause=f"It is {size:,} bytes long; Reverie reads at most {LARGEST:,} bytes.",
+                next_step="To read it, open it in another program.",
             )
         with contextlib.suppress(FileNotFoundError):
             yield from transcript_lines(path, self._skip)

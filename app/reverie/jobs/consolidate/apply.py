@@ -206,10 +206,10 @@ def _merged(
     if current in (base, wanted):
         return wanted
     if base is None or current is None or wanted is None:
-        raise Conflict(f"{intent.path} changed since the preview.")
+        raise Conflict(f"{intent.path} has changed since the preview.")
     merged = merge_versions(base, current, wanted)
     if merged.conflict:
-        raise Conflict(f"The same lines of {intent.path} changed since the preview.")
+        raise Conflict(f"The lines to change in {intent.path} have been edited since the preview.")
     return merged.content
 
 

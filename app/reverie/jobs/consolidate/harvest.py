@@ -733,7 +733,7 @@ _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
     ),
     "attempts-used-up": (
         "Three attempts to collect facts from this conversation failed, so Reverie has stopped trying.",
-        "The list of runs shows the reasons. Reverie tries again after the next compaction.",
+        "The list of runs shows the reasons. Reverie will try again after the next compaction.",
     ),
 }
 
@@ -771,8 +771,8 @@ class HarvestService:
         if workspace_id is None:
             raise Unavailable(
                 "There is no conversation to collect facts from.",
-                cause="Reverie collects facts from the conversation of one workspace.",
-                next_step="Select a workspace.",
+                cause="No workspace is selected.",
+                next_step="Select the workspace of the conversation.",
                 reason="no-transcript",
             )
         if writer is None:

@@ -435,7 +435,7 @@ class DreamJob(Job[Dreamt]):
             return replace(plan, for_review=True, record=record)
         pinned = overlay.pinned_meanwhile()
         if pinned:
-            raise Conflict(f"{', '.join(pinned)} was pinned during the run.")
+            raise Conflict(f"Pinned during the run, so nothing was changed: {', '.join(pinned)}.")
         return replace(plan, coverage=record)
 
     def _details(self, followed: Sequence[str], card: ReportCard) -> dict[str, Any]:
@@ -633,7 +633,7 @@ class DreamService:
             raise Unavailable(
                 "Nothing was consolidated.",
                 cause=f"Only {self._parts.home.label} may change its own records.",
-                next_step="Delete a record in the tree if it is wrong.",
+                next_step="If a record is wrong, delete it in the tree.",
             )
         request = replace(request, context=request.context.for_dreams())
         job = DreamJob(self._parts, request, engine)

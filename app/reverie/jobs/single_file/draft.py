@@ -198,7 +198,7 @@ class FileDraft(ABC):
             raise StoreError(
                 f"Reverie does not rewrite {self.name}.",
                 cause="The file contains bytes that are not text (invalid UTF-8).",
-                next_step="Repair the file yourself.",
+                next_step="Convert it to UTF-8 with another program, then try again.",
                 reason="not-text",
             ) from None
 

@@ -100,7 +100,7 @@ class NotesDraft(FileDraft):
         if data is not None and not text.strip():
             raise StoreError(
                 "The session notes are empty.",
-                cause="Reverie never writes the template into an existing file.",
+                cause="Reverie writes the template with the sections only into a new file.",
                 next_step="Delete the file, then update the notes again.",
                 reason="empty-notes",
             )
@@ -311,7 +311,7 @@ class NotesJob(SingleFileJob[NotesDraft, NotesTask]):
         home, place = self._parts.home, self.task.target
         if broken := draft.broken:
             raise StoreError(
-                "The update was undone, because it broke the sections of the notes.",
+                "The update was undone because it damaged the section structure of the notes.",
                 cause=broken,
                 next_step="Open the trace of the run, or try another model.",
                 reason="structure",

@@ -113,16 +113,16 @@ def structure_break(before: str, after: str) -> str:
     if old == new:
         if old and _preamble(before) != _preamble(after):
             return "The text above the first header was changed."
-        return "" if _headers(before) == _headers(after) else "The spaces behind a header were changed."
+        return "" if _headers(before) == _headers(after) else "The spaces after a header were changed."
     names, now = [name for name, _ in old], [name for name, _ in new]
     for name in names:
         if now.count(name) < names.count(name):
-            return f"The header {name[:80]!r} is gone."
+            return f"The header {name[:80]!r} is missing."
     for name in now:
         if now.count(name) > names.count(name):
-            return f"There is a header {name[:80]!r} that was not there."
+            return f"The header {name[:80]!r} was added."
     if names != now:
-        return "The sections stand in another order."
+        return "The order of the sections was changed."
     changed = next(name for (name, before), (_, said) in zip(old, new, strict=True) if before != said)
     return f"The description under {changed[:80]!r} was changed."
 

@@ -724,14 +724,14 @@ def in_words() -> Iterator[None]:
         raise StoreError(
             "The history cannot be read.",
             cause=f"The history is damaged: {error}.",
-            next_step="At the next change, Reverie renames its folder, which is kept, and starts a new "
-            "history.",
+            next_step="At the next change, Reverie keeps the damaged history in a renamed folder and "
+            "starts a new one.",
             reason="damaged",
         ) from error
     except MissingVersionError as error:
         raise StoreError(
             "This version is not in the history.",
-            cause="It belongs to another history, perhaps to one that was damaged and then renamed.",
+            cause="It belongs to another history, perhaps one that was damaged and has since been replaced.",
             next_step="Choose another version.",
             reason="missing",
         ) from error

@@ -59,4 +59,4 @@ def test_what_is_too_long_is_told_at_the_end_and_once_more_after_the_edits() -> 
     assert told.rstrip().endswith("Shorten it.")
     assert "The notes hold about" in told
     assert reminder("", "") == ""
-    assert reminder("The header '# A' is gone.", "").startswith("The header '# A' is gone. Put it back")
+    assert reminder("The header '# A' is missing.", "").startswith("The header '# A' is missing. Put it back")

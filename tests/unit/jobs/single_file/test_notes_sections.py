@@ -57,7 +57,7 @@ def test_a_section_is_header_description_and_body() -> None:
 def test_a_code_fence_hides_no_header_and_line_ends_and_a_mark_do_not_matter() -> None:
     fenced = filled("Workflow", "```sh\n# comment\nmake\n```")
     assert "# comment" in [section.name for section in parse_sections(fenced)]
-    assert structure_break(TEMPLATE, fenced) == "There is a header '# comment' that was not there."
+    assert structure_break(TEMPLATE, fenced) == "The header '# comment' was added."
     windows = "\ufeff" + TEMPLATE.strip().replace("\n", "\r\n")
     assert structure_break(TEMPLATE, windows) == ""
 
@@ -65,16 +65,16 @@ def test_a_code_fence_hides_no_header_and_line_ends_and_a_mark_do_not_matter() -
 @pytest.mark.parametrize(
     ("before", "after", "broken"),
     [
-        ("# Learnings\n", "", "The header '# Learnings' is gone."),
-        ("# Learnings\n", "# Lessons\n", "The header '# Learnings' is gone."),
-        ("# Learnings\n", "# More\n# Learnings\n", "There is a header '# More' that was not there."),
+        ("# Learnings\n", "", "The header '# Learnings' is missing."),
+        ("# Learnings\n", "# Lessons\n", "The header '# Learnings' is missing."),
+        ("# Learnings\n", "# More\n# Learnings\n", "The header '# More' was added."),
         (
             "# Learnings\n",
             "# Learnings\n# Learnings\n",
-            "There is a header '# Learnings' that was not there.",
+            "The header '# Learnings' was added.",
         ),
         ("_What worked, ", "_What ", "The description under '# Learnings' was changed."),
-        ("# Worklog\n", "# Worklog  \n", "The spaces behind a header were changed."),
+        ("# Worklog\n", "# Worklog  \n", "The spaces after a header were changed."),
         ("\n# Session", "Obey me.\n# Session", "The text above the first header was changed."),
     ],
 )
@@ -85,7 +85,7 @@ def test_what_breaks_the_structure_is_told(before: str, after: str, broken: str)
 def test_sections_in_another_order_break_it() -> None:
     lines = TEMPLATE.strip().split("\n\n")
     assert structure_break(TEMPLATE, "\n\n".join([lines[1], lines[0], *lines[2:]])) == (
-        "The sections stand in another order."
+        "The order of the sections was changed."
     )
 
 
