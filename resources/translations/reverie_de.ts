@@ -30,12 +30,12 @@
         <translation>Zeilen und wer sie schrieb</translation>
     </message>
     <message>
-        <source>Not in the history yet</source>
-        <translation>Noch nicht in der Geschichte</translation>
+        <source>No lines: this version is empty, missing, too large or not text.</source>
+        <translation>Keine Zeilen: Diese Fassung ist leer, fehlt, ist zu groß oder kein Text.</translation>
     </message>
     <message>
-        <source>This version has no text.</source>
-        <translation>Es gibt keinen Text.</translation>
+        <source>Not in the history yet</source>
+        <translation>Noch nicht in der Geschichte</translation>
     </message>
 </context>
 <context>
@@ -171,8 +171,8 @@
         <translation>&amp;Ordner wiederherstellen…</translation>
     </message>
     <message>
-        <source>The agent removed facts from its memories. Undo all restores them.</source>
-        <translation>Der Agent hat Angaben aus seinen Erinnerungen entfernt. „Alles rückgängig machen“ holt sie zurück.</translation>
+        <source>The agent removed facts from its memories. “Undo all” restores them.</source>
+        <translation>Der Agent hat Angaben aus seinen Notizen entfernt. „Alles rückgängig machen“ stellt sie wieder her.</translation>
     </message>
     <message>
         <source>These changes were already applied.</source>
@@ -287,10 +287,6 @@
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <source>Changed by you and on disk: choose which lines to keep (F8)</source>
-        <translation>Hier und auf der Platte geändert: auswählen, wessen Zeilen bleiben (F8)</translation>
-    </message>
-    <message>
         <source>Changed {by}</source>
         <translation>Geändert {by}</translation>
     </message>
@@ -305,6 +301,10 @@
     <message>
         <source>Undone by you</source>
         <translation>Von Ihnen rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>You changed these lines, and they also changed on disk: choose which to keep (F8)</source>
+        <translation>Sie haben diese Zeilen geändert, und sie wurden auch auf der Platte geändert: auswählen, welche bleiben (F8)</translation>
     </message>
 </context>
 <context>
@@ -321,10 +321,6 @@
 <context>
     <name>CompareDialog</name>
     <message>
-        <source>Both versions are the same.</source>
-        <translation>Beide Fassungen sind gleich.</translation>
-    </message>
-    <message>
         <source>Compare</source>
         <translation>Vergleichen</translation>
     </message>
@@ -339,6 +335,10 @@
     <message>
         <source>The file changed again on disk. This is the newest version.</source>
         <translation>Die Datei hat sich auf der Platte noch einmal geändert. Das ist die neueste Fassung.</translation>
+    </message>
+    <message>
+        <source>The two versions are the same.</source>
+        <translation>Beide Fassungen sind gleich.</translation>
     </message>
     <message>
         <source>{path}: lines with “-” are on disk, lines with “+” are yours</source>
@@ -447,8 +447,8 @@
         <translation>Notizen an ein Modell senden?</translation>
     </message>
     <message>
-        <source>The model {engine} can read all of these files.</source>
-        <translation>Das Modell {engine} darf sie alle lesen.</translation>
+        <source>The model {engine} gets access to all these files.</source>
+        <translation>Das Modell {engine} erhält Zugriff auf alle diese Dateien.</translation>
     </message>
     <message>
         <source>{files} from this home would be sent to {destination}.</source>
@@ -548,8 +548,8 @@
         <translation>Reverie hat einen Fehler gemacht</translation>
     </message>
     <message>
-        <source>You can keep working. Include the details below in a bug report; they contain no memory text.</source>
-        <translation>Die Arbeit kann weitergehen. Die Einzelheiten unten helfen beim Beheben; sie enthalten keinen Text aus Notizen.</translation>
+        <source>You can keep working. If you report this bug, include the details below; they contain no memory text.</source>
+        <translation>Sie können weiterarbeiten. Wenn Sie den Fehler melden, fügen Sie die Einzelheiten unten bei; sie enthalten keinen Text aus Notizen.</translation>
     </message>
 </context>
 <context>
@@ -605,10 +605,6 @@
         <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
     </message>
     <message>
-        <source>A line is too long to edit here. You can copy the text.</source>
-        <translation>Eine Zeile ist zu lang, um sie hier zu bearbeiten. Sie können den Text kopieren.</translation>
-    </message>
-    <message>
         <source>Another program overwrote 1 file that you had just saved. Reverie kept your version.</source>
         <translation>Ein anderes Programm hat 1 Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</translation>
     </message>
@@ -641,8 +637,8 @@
         <translation>Wiederherstellen</translation>
     </message>
     <message>
-        <source>Save or undo that text, then restore the draft.</source>
-        <translation>Erst das speichern oder rückgängig machen, dann den Entwurf wiederherstellen.</translation>
+        <source>Save or discard that text, then restore the draft.</source>
+        <translation>Erst diesen Text speichern oder verwerfen, dann den Entwurf wiederherstellen.</translation>
     </message>
     <message>
         <source>Show drafts</source>
@@ -651,6 +647,10 @@
     <message>
         <source>Show the differences between the draft and the file</source>
         <translation>Zeigen, was sich von der Datei unterscheidet</translation>
+    </message>
+    <message>
+        <source>The draft has a line that is too long to edit here, but you can copy the draft.</source>
+        <translation>Der Entwurf hat eine Zeile, die zu lang ist, um sie hier zu bearbeiten, aber Sie können ihn kopieren.</translation>
     </message>
     <message>
         <source>The file is open and has other unsaved text.</source>
@@ -727,6 +727,10 @@
         <translation>Vergleichen</translation>
     </message>
     <message>
+        <source>Convert the file to UTF-8 so that you can edit it here; Undo restores the original file</source>
+        <translation>Die Datei in UTF-8 umwandeln, damit sie hier bearbeitet werden kann; Rückgängig stellt die ursprüngliche Datei wieder her</translation>
+    </message>
+    <message>
         <source>Convert to UTF-8</source>
         <translation>In UTF-8 umwandeln</translation>
     </message>
@@ -787,10 +791,6 @@
         <translation>Noch einmal speichern</translation>
     </message>
     <message>
-        <source>Save the same text as UTF-8 so that you can edit it here; Undo restores the original file</source>
-        <translation>Denselben Text als UTF-8 schreiben, damit er hier bearbeitet werden kann; Rückgängig stellt die Datei wieder her</translation>
-    </message>
-    <message>
         <source>Select a memory to read and edit it.</source>
         <translation>Eine Notiz auswählen, um sie zu lesen und zu bearbeiten.</translation>
     </message>
@@ -811,8 +811,8 @@
         <translation>So weit liest der Agent nicht.</translation>
     </message>
     <message>
-        <source>The text is too large: the agent does not read the lines below the dashed line.</source>
-        <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
+        <source>The text is too long: the agent does not read anything below the dashed line.</source>
+        <translation>Der Text ist zu lang: Was unter der gestrichelten Linie steht, liest der Agent nicht.</translation>
     </message>
     <message>
         <source>This file changed on disk while you were editing it.</source>
@@ -1060,8 +1060,8 @@
         <translation>Den Absturz dazu zeigen</translation>
     </message>
     <message>
-        <source>Show the crash records of this lesson</source>
-        <translation>Die Absturzaufzeichnungen zu dieser Lehre</translation>
+        <source>Show the crashes behind this lesson</source>
+        <translation>Die Abstürze, aus denen diese Lehre stammt</translation>
     </message>
     <message>
         <source>Show the file in the Memory tab</source>
@@ -1095,16 +1095,16 @@
         <translation>Ein Modell wird als Dienst:Modell geschrieben, etwa ollama:qwen3:8b.</translation>
     </message>
     <message>
-        <source>Name: value; another: value</source>
-        <translation>Name: Wert; weiterer: Wert</translation>
+        <source>Header: value; Another-Header: value</source>
+        <translation>Header: Wert; Weiterer-Header: Wert</translation>
     </message>
     <message>
         <source>The address must start with http:// or https://.</source>
         <translation>Eine Adresse beginnt mit http:// oder https://.</translation>
     </message>
     <message>
-        <source>“{label}” is not valid.</source>
-        <translation>„{label}“ ist nicht gültig.</translation>
+        <source>The value of “{label}” is not valid.</source>
+        <translation>Der Wert von „{label}“ ist nicht gültig.</translation>
     </message>
 </context>
 <context>
@@ -1146,8 +1146,8 @@
         <translation>Ersetzen</translation>
     </message>
     <message>
-        <source>Replace all matches (one undo step)</source>
-        <translation>Jeden Treffer ersetzen, als ein Schritt zum Rückgängigmachen</translation>
+        <source>Replace all matches; one Undo reverts them all</source>
+        <translation>Alle Treffer ersetzen; einmal Rückgängig stellt alle wieder her</translation>
     </message>
     <message>
         <source>Replace this match and go to the next one</source>
@@ -1158,8 +1158,8 @@
         <translation>Ersetzen durch</translation>
     </message>
     <message>
-        <source>There are too many matches to replace all of them at once.</source>
-        <translation>Es sind zu viele Treffer, um alle auf einmal zu ersetzen.</translation>
+        <source>Too many matches to replace them all. Make the search more specific.</source>
+        <translation>Zu viele Treffer, um alle zu ersetzen. Suchen Sie genauer.</translation>
     </message>
     <message>
         <source>Whole words only</source>
@@ -1227,16 +1227,16 @@
         <translation>Zuletzt konsolidiert</translation>
     </message>
     <message>
-        <source>saves notes for Codex, {engine}</source>
-        <translation>schreibt Notizen an Codex, {engine}</translation>
-    </message>
-    <message>
         <source>with {model}</source>
         <translation>mit {model}</translation>
     </message>
     <message>
         <source>without a model</source>
         <translation>ohne Modell</translation>
+    </message>
+    <message>
+        <source>{engine}; saves notes for Codex</source>
+        <translation>{engine}; schreibt Notizen für Codex</translation>
     </message>
 </context>
 <context>
@@ -1301,7 +1301,7 @@
         <translation>In Anführungszeichen setzen</translation>
     </message>
     <message>
-        <source>Add this key; write a key inside another key as outer.inner</source>
+        <source>Add this key; for a key inside another key, type outer.inner</source>
         <translation>Diesen Schlüssel hinzufügen; einen Schlüssel in einem anderen als außen.innen schreiben</translation>
     </message>
     <message>
@@ -1345,12 +1345,12 @@
         <translation>Quelltext zeigen</translation>
     </message>
     <message>
-        <source>The agent reads no description, because it stops at {sign}.</source>
-        <translation>Der Agent liest keine Beschreibung: Sie endet bei {sign}.</translation>
+        <source>The agent does not see this description, because it stops reading at {sign}.</source>
+        <translation>Der Agent sieht diese Beschreibung nicht, weil er bei {sign} aufhört zu lesen.</translation>
     </message>
     <message>
-        <source>The agent reads only “{read}” of the description, because it stops at {sign}.</source>
-        <translation>Der Agent liest von der Beschreibung nur „{read}“: Sie endet bei {sign}.</translation>
+        <source>The agent sees only “{read}” of this description, because it stops reading at {sign}.</source>
+        <translation>Der Agent sieht von dieser Beschreibung nur „{read}“, weil er bei {sign} aufhört zu lesen.</translation>
     </message>
     <message>
         <source>The description has {n} characters; the agent shows the first {limit}.</source>
@@ -1455,8 +1455,8 @@
         <translation>In {home} ist ein Lauf im Gang. Brechen Sie ihn ab oder warten Sie, bis er endet, und schließen Sie das Home dann.</translation>
     </message>
     <message>
-        <source>Closed {home}; its files were not changed.</source>
-        <translation>{home} ist geschlossen; die Dateien darin sind unverändert.</translation>
+        <source>Closed {home}. Its files remain on disk.</source>
+        <translation>{home} ist geschlossen. Die Dateien darin bleiben auf der Platte.</translation>
     </message>
 </context>
 <context>
@@ -1466,8 +1466,8 @@
         <translation>Demo</translation>
     </message>
     <message>
-        <source>While the agent is running, it overwrites pins and use counts. Reverie keeps its own changes ({n}) until the agent restarts.</source>
-        <translation>Solange der Agent läuft, überschreibt er Anheftungen und Nutzungszahlen. Reverie behält seine eigenen Änderungen ({n}), bis der Agent neu startet.</translation>
+        <source>The running agent overwrites pins and use counts. Reverie keeps its own changes ({n}) and writes them again until the agent restarts.</source>
+        <translation>Der laufende Agent überschreibt Anheftungen und Nutzungszahlen. Reverie behält seine eigenen Änderungen ({n}) und schreibt sie immer wieder, bis der Agent neu startet.</translation>
     </message>
 </context>
 <context>
@@ -1620,10 +1620,6 @@
         <translation>Aufgaben</translation>
     </message>
     <message>
-        <source>Jobs of the agent</source>
-        <translation>Aufgaben des Agenten</translation>
-    </message>
-    <message>
         <source>Next attempt</source>
         <translation>Nächster Versuch</translation>
     </message>
@@ -1646,6 +1642,10 @@
     <message>
         <source>The agent has no background jobs.</source>
         <translation>Der Agent hat keine Hintergrundaufgaben.</translation>
+    </message>
+    <message>
+        <source>The agent's background jobs</source>
+        <translation>Hintergrundaufgaben des Agenten</translation>
     </message>
     <message>
         <source>When</source>
@@ -1696,7 +1696,7 @@
 <context>
     <name>LinkDialog</name>
     <message>
-        <source>&amp;Open in the browser</source>
+        <source>&amp;Open in browser</source>
         <translation>Im Br&amp;owser öffnen</translation>
     </message>
     <message>
@@ -1856,12 +1856,12 @@
 <context>
     <name>MemoryTreeModel</name>
     <message>
-        <source>A memory with this name has unsaved text.</source>
-        <translation>Unter diesem Namen gibt es ungespeicherten Text.</translation>
-    </message>
-    <message>
         <source>A name cannot contain a slash. To move the memory, use “Move to…”.</source>
         <translation>Ein Name hat keinen Schrägstrich; „Verschieben nach…“ verschiebt die Notiz.</translation>
+    </message>
+    <message>
+        <source>Another memory with this name has unsaved text. Choose another name.</source>
+        <translation>Eine andere Notiz mit diesem Namen hat ungespeicherten Text. Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
         <source>Changed by someone else since you last viewed it</source>
@@ -1896,6 +1896,10 @@
         <translation>Angeheftet: Eine Konsolidierung löscht sie nie und benennt sie nie um</translation>
     </message>
     <message>
+        <source>Reverie keeps this pin change; the running agent will read it when it restarts</source>
+        <translation>Reverie behält diese Änderung der Anheftung; der laufende Agent liest sie, wenn er neu startet</translation>
+    </message>
+    <message>
         <source>The agent does not see this memory: {reason}</source>
         <translation>Der Agent sieht sie nicht: {reason}</translation>
     </message>
@@ -1912,16 +1916,8 @@
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
-        <source>The running agent has not loaded this pin or usage change yet; Reverie keeps the change until the agent restarts</source>
-        <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
-    </message>
-    <message>
         <source>This name is not valid: {problem}</source>
         <translation>Dieser Name ist ungültig: {problem}</translation>
-    </message>
-    <message>
-        <source>change not yet loaded by the running agent</source>
-        <translation>Änderung vom laufenden Agenten noch nicht geladen</translation>
     </message>
     <message>
         <source>changed since you last viewed it</source>
@@ -1942,6 +1938,10 @@
     <message>
         <source>not saved</source>
         <translation>nicht gespeichert</translation>
+    </message>
+    <message>
+        <source>pin change not yet read by the running agent</source>
+        <translation>geänderte Anheftung dem laufenden Agenten noch nicht bekannt</translation>
     </message>
     <message>
         <source>pinned</source>
@@ -2044,16 +2044,16 @@
 <context>
     <name>MergeView</name>
     <message>
-        <source>= already here   → moved here   ≈ reworded here   ✕ removed</source>
-        <translation>= war schon hier   → kam hierher   ≈ hier in anderen Worten   ✕ ist weg</translation>
+        <source>= already in kept memory   → moved to it   ≈ reworded in it   ✕ removed</source>
+        <translation>= schon in der behaltenen Notiz   → dorthin verschoben   ≈ dort in anderen Worten   ✕ entfernt</translation>
     </message>
     <message>
         <source>Memory to keep</source>
         <translation>Die Erinnerung, die bleibt</translation>
     </message>
     <message>
-        <source>Memory to remove: what happens to each line</source>
-        <translation>Die Notiz, die entfernt wird: was mit jeder Zeile geschieht</translation>
+        <source>What happens to each line of the memory to remove</source>
+        <translation>Was mit jeder Zeile der Notiz geschieht, die entfernt wird</translation>
     </message>
     <message>
         <source>{name} (kept)</source>
@@ -2078,12 +2078,12 @@
         <translation>(nichts)</translation>
     </message>
     <message>
-        <source>Attempt {n}, sent as {role}</source>
-        <translation>Versuch {n}, gesendet als {role}</translation>
-    </message>
-    <message>
         <source>Attempt {n}, the model's response</source>
         <translation>Versuch {n}, das Modell</translation>
+    </message>
+    <message>
+        <source>Attempt {n}, {role} message</source>
+        <translation>Versuch {n}, Nachricht „{role}“</translation>
     </message>
     <message>
         <source>Conversation, {role} {n}</source>
@@ -2175,10 +2175,6 @@
         <translation>Zum Konsolidieren ver&amp;wenden</translation>
     </message>
     <message>
-        <source>A model of this service</source>
-        <translation>Ein Modell dieses Dienstes</translation>
-    </message>
-    <message>
         <source>Asking {model}…</source>
         <translation>{model} wird gefragt…</translation>
     </message>
@@ -2229,6 +2225,10 @@
     <message>
         <source>Stored in the system's keyring, never in a file</source>
         <translation>Liegt im Schlüsselbund des Systems, nie in einer Datei</translation>
+    </message>
+    <message>
+        <source>The name of a model that this service offers</source>
+        <translation>Der Name eines Modells, das dieser Dienst anbietet</translation>
     </message>
     <message>
         <source>The name of a service can contain only letters, digits, dots, hyphens and underscores.</source>
@@ -2341,8 +2341,8 @@
         <translation>Anhalten, bevor die Notizen geändert werden</translation>
     </message>
     <message>
-        <source>Update the notes of this session now, with {engine}. {why}</source>
-        <translation>Die Notizen dieser Sitzung jetzt aktualisieren, mit {engine}. {why}</translation>
+        <source>Update this session's notes now with {engine}. {why}</source>
+        <translation>Die Notizen dieser Sitzung jetzt mit {engine} aktualisieren. {why}</translation>
     </message>
     <message>
         <source>no engine</source>
@@ -2367,15 +2367,15 @@
 <context>
     <name>OpenHomes</name>
     <message>
-        <source>{root} on {machine} was not opened, because it has the same home ID as {home}, which is already open.</source>
-        <translation>{root} auf {machine} wurde nicht geöffnet, weil es dieselbe Kennung hat wie {home}, das schon offen ist.</translation>
+        <source>{root} on {machine} was not opened, because its home ID is the same as that of {home}, which is already open. Close that home first.</source>
+        <translation>{root} auf {machine} wurde nicht geöffnet, weil es dieselbe Home-Kennung hat wie {home}, das schon offen ist. Schließen Sie zuerst jenes Home.</translation>
     </message>
 </context>
 <context>
     <name>OrphansControl</name>
     <message>
-        <source>If the project becomes available again, the agent will not find these notes.</source>
-        <translation>Falls das Projekt wieder verfügbar wird, findet der Agent diese Notizen nicht mehr.</translation>
+        <source>After the removal, the agent will not find these notes even if the project comes back.</source>
+        <translation>Danach findet der Agent diese Notizen auch dann nicht mehr, wenn das Projekt wieder da ist.</translation>
     </message>
     <message>
         <source>Keep the notes</source>
@@ -2417,16 +2417,16 @@
         <translation>Diese Notizen &amp;entfernen…</translation>
     </message>
     <message>
-        <source>All notes of this home belong to an existing project or workspace, or are global.</source>
-        <translation>Alle Notizen dieses Homes gehören zu einem vorhandenen Projekt oder Workspace oder sind global.</translation>
-    </message>
-    <message>
         <source>Choose a project</source>
         <translation>Projekt auswählen</translation>
     </message>
     <message>
         <source>Content (read-only)</source>
         <translation>Inhalt, nur zum Lesen</translation>
+    </message>
+    <message>
+        <source>Every note in this home is global or belongs to an existing project or workspace.</source>
+        <translation>Jede Notiz in diesem Home ist global oder gehört zu einem vorhandenen Projekt oder Workspace.</translation>
     </message>
     <message>
         <source>Merge &amp;into:</source>
@@ -2465,8 +2465,8 @@
         <translation>Sie gehören zu den globalen Notizen.</translation>
     </message>
     <message>
-        <source>You cannot remove these notes: the agent still loads them in their checkout.</source>
-        <translation>Sie können diese Notizen nicht entfernen: Der Agent lädt sie in ihrem Checkout weiterhin.</translation>
+        <source>You cannot remove these notes, because the agent still loads them in the checkout that they belong to.</source>
+        <translation>Sie können diese Notizen nicht entfernen, weil der Agent sie in dem Checkout, zu dem sie gehören, weiterhin lädt.</translation>
     </message>
 </context>
 <context>
@@ -2499,8 +2499,8 @@
         <translation>Was passt</translation>
     </message>
     <message>
-        <source>Search for a command, a setting or a name</source>
-        <translation>Ein Befehl, eine Einstellung oder ein Name</translation>
+        <source>Search for a command, setting, memory, workspace or home</source>
+        <translation>Befehl, Einstellung, Notiz, Workspace oder Home suchen</translation>
     </message>
     <message>
         <source>Search for a memory, workspace, home or setting</source>
@@ -2603,8 +2603,8 @@
         <translation>Diese Datei ist zu groß für die Vorschau. Den Quelltext können Sie ansehen.</translation>
     </message>
     <message>
-        <source>This link was not opened, because Reverie opens only web and mail addresses: {address}</source>
-        <translation>Nicht geöffnet, das gilt nur für Web- und Mailadressen: {address}</translation>
+        <source>This link was not opened because Reverie opens only web and email addresses: {address}</source>
+        <translation>Dieser Link wurde nicht geöffnet, weil Reverie nur Web- und E-Mail-Adressen öffnet: {address}</translation>
     </message>
 </context>
 <context>
@@ -2614,12 +2614,12 @@
         <translation>&amp;Schließen</translation>
     </message>
     <message>
-        <source>A run without a model sends nothing. A run with a model sends the memories, and any other text the model reads, to the model's provider. Before the first such run, Reverie shows you the files and the provider and asks for your approval.</source>
-        <translation>Ein Lauf ohne Modell sendet nichts. Ein Lauf mit einem Modell sendet Notizen und was er sonst liest an den Anbieter dieses Modells. Vor dem ersten Mal wird gezeigt, welche Dateien an wen gehen, und gefragt.</translation>
+        <source>A run without a model sends nothing. A run with a model sends the memories, and any other text the model reads, to the model's provider. Before the first run with a remote model, Reverie shows you the files and the provider and asks for your approval.</source>
+        <translation>Ein Lauf ohne Modell sendet nichts. Ein Lauf mit einem Modell sendet Notizen und was er sonst liest an den Anbieter dieses Modells. Vor dem ersten Lauf mit einem Modell auf einem anderen Rechner zeigt Reverie die Dateien und den Anbieter und fragt, ob Sie zustimmen.</translation>
     </message>
     <message>
-        <source>Nothing runs in the background by default: background runs are off in every home until you turn them on in Settings. The history keeps the state before and after each run, so you can undo all its changes.</source>
-        <translation>Nichts: Hintergrundläufe sind in jedem Home aus, bis sie in den Einstellungen eingeschaltet werden. Was ein Lauf ändert, steht vorher und nachher im Verlauf und kann zurückgenommen werden.</translation>
+        <source>Background runs are off in every home until you turn them on in Settings. The history keeps the state before and after each run, so you can undo what the run changed.</source>
+        <translation>Hintergrundläufe sind in jedem Home aus, bis Sie sie in den Einstellungen einschalten. Der Verlauf enthält den Zustand vor und nach jedem Lauf, sodass Sie seine Änderungen rückgängig machen können.</translation>
     </message>
     <message>
         <source>Privacy</source>
@@ -2630,12 +2630,12 @@
         <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
     </message>
     <message>
-        <source>Reverie reads the memories of your homes and the files stored with them: pins and usage, records of past runs, and instruction files. It opens transcripts and traces only when a view or a run needs them. Viewing files never changes them.</source>
-        <translation>Die Notizen der Homes und die Dateien daneben: Anheftungen und Nutzung, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
+        <source>Reverie reads the memories in your homes and the files stored with them: pins and use counts, records of past runs, and instruction files. It opens transcripts and traces only when a view or a run needs them. Viewing files never changes them.</source>
+        <translation>Die Notizen der Homes und die Dateien daneben: Anheftungen und Nutzungszahlen, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
     </message>
     <message>
-        <source>Settings: {settings}. History, runs and drafts: {data} and {state}.</source>
-        <translation>Einstellungen: {settings}. Verlauf, Läufe und Entwürfe: {data} und {state}.</translation>
+        <source>Settings: {settings}. History and runs: {data}. Drafts and logs: {state}.</source>
+        <translation>Einstellungen: {settings}. Verlauf und Läufe: {data}. Entwürfe und Protokolle: {state}.</translation>
     </message>
     <message>
         <source>What Reverie never reads</source>
@@ -2867,8 +2867,8 @@
         <translation>Zeitgrenze</translation>
     </message>
     <message>
-        <source>{what} of {when}, replayed on a copy of the memory as it was then. No files are changed, and secrets in the texts are not sent.</source>
-        <translation>{what} vom {when}, wiederholt auf einer Kopie der Notizen von damals. Keine Datei wird geändert, und Geheimnisse in den Texten werden nicht gesendet.</translation>
+        <source>{what} from {when}, replayed on a copy of the memory as it was then. No files are changed, and secrets in the text are not sent.</source>
+        <translation>{what} vom {when}, wiederholt auf einer Kopie der Notizen von damals. Keine Datei wird geändert, und Geheimnisse im Text werden nicht gesendet.</translation>
     </message>
 </context>
 <context>
@@ -2890,12 +2890,12 @@
         <translation>Wie dieser Fehler behoben wurde: Ursache und was geholfen hat</translation>
     </message>
     <message>
-        <source>This changes the text that the next attempt gets.</source>
-        <translation>Der nächste Versuch bekommt dann etwas anderes.</translation>
+        <source>The text for the next attempt contains only the type and message of each error, so your resolution is not part of it. The agent uses resolutions later, when it writes advice.</source>
+        <translation>Der Text für den nächsten Versuch enthält nur Art und Meldung jedes Fehlers; Ihre Lösung erscheint darin nicht. Der Agent verwendet Lösungen später, wenn er Ratschläge schreibt.</translation>
     </message>
     <message>
-        <source>Your resolution does not appear in the text for the next attempt, which contains only the type and message of each error. The agent turns resolutions into advice later.</source>
-        <translation>Ihre Lösung erscheint nicht im Text für den nächsten Versuch; er enthält nur Art und Meldung jedes Fehlers. Aus Lösungen macht der Agent später Ratschläge.</translation>
+        <source>This changes the text that the next attempt will get.</source>
+        <translation>Das ändert den Text, den der nächste Versuch bekommt.</translation>
     </message>
 </context>
 <context>
@@ -2962,8 +2962,8 @@
 <context>
     <name>ReviewDetail</name>
     <message>
-        <source>&amp;Allow these lines to be lost</source>
-        <translation>Dem Verlust dieser Zeilen &amp;zustimmen</translation>
+        <source>&amp;Allow these lines to be removed</source>
+        <translation>Dem Entfernen dieser Zeilen &amp;zustimmen</translation>
     </message>
     <message>
         <source>Discard my text</source>
@@ -3052,8 +3052,8 @@
         <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
-        <source>The model {engine} will read the sessions at the top of the list. It can also read the memories listed below the sessions.</source>
-        <translation>Das Modell {engine} wird die Sitzungen oben in der Liste lesen. Es kann auch die darunter genannten Notizen lesen.</translation>
+        <source>The model {engine} will read the sessions, which are listed first. It can also read the memories, which are listed after them.</source>
+        <translation>Das Modell {engine} wird die Sitzungen lesen, die zuerst aufgeführt sind. Es kann auch die Notizen lesen, die danach folgen.</translation>
     </message>
 </context>
 <context>
@@ -3167,10 +3167,6 @@
         <translation>Was im Hintergrund laufen darf, wird für ein geöffnetes Home eingestellt.</translation>
     </message>
     <message>
-        <source>Pages of the settings</source>
-        <translation>Seiten der Einstellungen</translation>
-    </message>
-    <message>
         <source>Saved: {name}</source>
         <translation>Gespeichert: {name}</translation>
     </message>
@@ -3181,6 +3177,10 @@
     <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Settings pages</source>
+        <translation>Seiten der Einstellungen</translation>
     </message>
     <message>
         <source>Undo the last change</source>
@@ -3307,12 +3307,12 @@
         <translation>Höchstens {lines} Zeilen und {n} Zeichen lassen sich auf einmal einfügen.</translation>
     </message>
     <message>
-        <source>Break the line, or edit the file in another program.</source>
-        <translation>Teilen Sie die Zeile, oder bearbeiten Sie die Datei in einem anderen Programm.</translation>
-    </message>
-    <message>
         <source>Insert the text in parts, or edit the file in another program.</source>
         <translation>Füge den Text in Teilen ein oder bearbeite die Datei in einem anderen Programm.</translation>
+    </message>
+    <message>
+        <source>Split the line into shorter ones, or edit the file in another program.</source>
+        <translation>Teilen Sie die Zeile in kürzere, oder bearbeiten Sie die Datei in einem anderen Programm.</translation>
     </message>
 </context>
 <context>
@@ -3329,8 +3329,8 @@
         <translation>Ein Home ist das Verzeichnis, in dem ein Agent seine Notizen hat, etwa ~/.claude, ~/.codex oder ~/.mux. An den üblichen Orten wurde keines gefunden.</translation>
     </message>
     <message>
-        <source>Memories are sent to a model only after you approve the files and the provider.</source>
-        <translation>Notizen gehen erst an ein Modell, wenn Sie den Dateien und dem Anbieter zugestimmt haben.</translation>
+        <source>Memories are sent to a remote model only after you approve files and provider.</source>
+        <translation>Notizen gehen erst an ein Modell auf einem anderen Rechner, wenn Sie den Dateien und dem Anbieter zugestimmt haben.</translation>
     </message>
     <message>
         <source>More about &amp;privacy</source>
@@ -3524,8 +3524,8 @@
         <translation>Ver&amp;gleichen…</translation>
     </message>
     <message>
-        <source>Compare two selected traces side by side</source>
-        <translation>Zwei ausgewählte Traces nebeneinander</translation>
+        <source>Compare the two selected traces</source>
+        <translation>Die zwei ausgewählten Traces vergleichen</translation>
     </message>
     <message>
         <source>Copy &amp;summary</source>
@@ -3910,7 +3910,7 @@
         <translation>Was sich änderte</translation>
     </message>
     <message>
-        <source>What to show about this file</source>
+        <source>What to show for this file</source>
         <translation>Was zu dieser Datei gezeigt wird</translation>
     </message>
     <message>
@@ -3953,12 +3953,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>WorthControl</name>
     <message>
-        <source>Kept {path} and deleted {other}.</source>
-        <translation>{path} wurde behalten, {other} gelöscht.</translation>
+        <source>Applied the suggested change. {why}</source>
+        <translation>Die vorgeschlagene Änderung wurde angewendet. {why}</translation>
     </message>
     <message>
-        <source>Made the suggested change. {why}</source>
-        <translation>Die vorgeschlagene Änderung wurde ausgeführt. {why}</translation>
+        <source>Kept {path} and deleted {other}.</source>
+        <translation>{path} wurde behalten, {other} gelöscht.</translation>
     </message>
     <message>
         <source>Not checked yet</source>
@@ -4000,6 +4000,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wieder &amp;zeigen</translation>
     </message>
     <message>
+        <source>Apply the suggested change (A); you can undo this</source>
+        <translation>Die vorgeschlagene Änderung anwenden (A); Sie können das rückgängig machen</translation>
+    </message>
+    <message>
         <source>Do not show this finding again</source>
         <translation>Dies nicht mehr zeigen</translation>
     </message>
@@ -4022,10 +4026,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Leave both memories unchanged and do not show this pair again</source>
         <translation>Die beiden lassen, wie sie sind, und dieses Paar nicht mehr zeigen</translation>
-    </message>
-    <message>
-        <source>Make the suggested change (A); you can undo it</source>
-        <translation>Die vorgeschlagene Änderung ausführen (A); Sie können sie rückgängig machen</translation>
     </message>
     <message>
         <source>Merge the memories into one by hand</source>
@@ -4080,8 +4080,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bei jeder Änderung einer Notiz wird neu geprüft.</translation>
     </message>
     <message>
-        <source>Update all statements whose new value is known</source>
-        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
+        <source>Update all outdated statements whose current value is known</source>
+        <translation>Alle veralteten Angaben aktualisieren, deren heutiger Wert bekannt ist</translation>
     </message>
     <message>
         <source>Worth a look</source>
@@ -4285,10 +4285,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files need no change</source>
-        <translation><numerusform>%n Datei braucht keine Änderung</numerusform><numerusform>%n Dateien brauchen keine Änderung</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n files were restored.</source>
         <translation><numerusform>%n Datei wurde wiederhergestellt.</numerusform><numerusform>%n Dateien wurden wiederhergestellt.</numerusform></translation>
     </message>
@@ -4299,6 +4295,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n files will change</source>
         <translation><numerusform>%n Datei ändert sich</numerusform><numerusform>%n Dateien ändern sich</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files will not change</source>
+        <translation><numerusform>%n Datei bleibt unverändert</numerusform><numerusform>%n Dateien bleiben unverändert</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n hours</source>
@@ -4629,10 +4629,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Verlauf</translation>
     </message>
     <message>
-        <source>&amp;Jobs of the agent…</source>
-        <translation>&amp;Aufgaben des Agenten …</translation>
-    </message>
-    <message>
         <source>&amp;Keep</source>
         <translation>&amp;Behalten</translation>
     </message>
@@ -4685,8 +4681,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Notiz</translation>
     </message>
     <message numerus="yes">
-        <source>&amp;Merge and delete %n memories</source>
-        <translation><numerusform>&amp;Zusammenführen und %n löschen</numerusform><numerusform>&amp;Zusammenführen und %n löschen</numerusform></translation>
+        <source>&amp;Merge and delete %n other memories</source>
+        <translation><numerusform>&amp;Zusammenführen und %n andere löschen</numerusform><numerusform>&amp;Zusammenführen und %n andere löschen</numerusform></translation>
     </message>
     <message>
         <source>&amp;Move to…</source>
@@ -4913,8 +4909,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung kann laufen</translation>
     </message>
     <message>
-        <source>A consolidation cannot start now.</source>
-        <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
+        <source>A consolidation cannot start now; the Memory tab shows why.</source>
+        <translation>Eine Konsolidierung ist jetzt nicht möglich; der Tab „Notizen“ zeigt den Grund.</translation>
     </message>
     <message>
         <source>A consolidation is running</source>
@@ -4925,8 +4921,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung, die länger braucht, wird beendet und ändert nichts.</translation>
     </message>
     <message>
-        <source>A file of the home names this project.</source>
-        <translation>Eine Datei des Homes nennt dieses Projekt.</translation>
+        <source>A file in this home mentions this project.</source>
+        <translation>Eine Datei in diesem Home nennt dieses Projekt.</translation>
     </message>
     <message>
         <source>A home may have moved</source>
@@ -5059,6 +5055,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>Also &amp;delete %n files added since then</source>
         <translation><numerusform>Auch %n seither gekommene Datei &amp;löschen</numerusform><numerusform>Auch %n seither gekommene Dateien &amp;löschen</numerusform></translation>
+    </message>
+    <message>
+        <source>An empty file is created</source>
+        <translation>Eine leere Datei wird angelegt</translation>
+    </message>
+    <message>
+        <source>An empty file is deleted</source>
+        <translation>Eine leere Datei wird gelöscht</translation>
     </message>
     <message>
         <source>An update that takes longer is stopped and leaves the notes as they were.</source>
@@ -5279,6 +5283,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Changes on disk</source>
         <translation>Änderungen auf dem Datenträger</translation>
+    </message>
+    <message numerus="yes">
+        <source>Checked %n memories: nothing found</source>
+        <translation><numerusform>%n Notiz geprüft: nichts gefunden</numerusform><numerusform>%n Notizen geprüft: nichts gefunden</numerusform></translation>
     </message>
     <message>
         <source>Checklist</source>
@@ -5749,8 +5757,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zum Treffer davor</translation>
     </message>
     <message>
-        <source>Headers to send with every request, in the form “Name: value; another: value”. Values are secret and never shown. A name without a value removes that header.</source>
-        <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
+        <source>Headers to send with every request, in the form “Header: value; Another-Header: value”. Values are secret and never shown. A name without a value removes that header.</source>
+        <translation>Mit jeder Anfrage gesendet, als „Header: Wert; Weiterer-Header: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
     <message>
         <source>Held for review.</source>
@@ -5885,11 +5893,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel aus &amp;Umgebungsvariable</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is 0 in this environment: the agent records no failures, and the next attempt gets no lessons.</source>
+        <source>LOKI_FAILURE_MEMORY is 0 in this environment: the agent records no failures, and the next attempt will get no lessons.</source>
         <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Der Agent zeichnet keine Fehlschläge auf, und der nächste Versuch bekommt keine Lehren.</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons from failed attempts.</source>
+        <source>LOKI_FAILURE_MEMORY is on in this environment: the next attempt will get the lessons from failed attempts.</source>
         <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Der nächste Versuch bekommt die Lehren der gescheiterten.</translation>
     </message>
     <message>
@@ -5907,10 +5915,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Last consolidation: {outcome}.</source>
         <translation>Letzte Konsolidierung: {outcome}.</translation>
-    </message>
-    <message>
-        <source>Last run with a model: {last}. This month: {month}.</source>
-        <translation>Letzter Lauf eines Modells: {last}. In diesem Monat: {month}.</translation>
     </message>
     <message>
         <source>Last time</source>
@@ -5973,8 +5977,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
-        <source>Line {line}: “{about}” is not spelled exactly like the name of its file</source>
-        <translation>Zeile {line}: „{about}“ ist nicht genau so geschrieben wie der Name der Datei</translation>
+        <source>Line {line}: “{about}” uses other Unicode characters than its file's name</source>
+        <translation>Zeile {line}: „{about}“ besteht aus anderen Unicode-Zeichen als der Name der Datei</translation>
     </message>
     <message>
         <source>Line {n}</source>
@@ -6025,15 +6029,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
     </message>
     <message numerus="yes">
-        <source>Memories merged; %n memories were deleted.</source>
-        <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
+        <source>Memories merged; %n redundant memories were deleted.</source>
+        <translation><numerusform>Zusammengeführt; %n überflüssige Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n überflüssige Notizen wurden gelöscht.</numerusform></translation>
     </message>
     <message>
         <source>Memories that a consolidation never deletes or renames</source>
         <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
     </message>
     <message>
-        <source>Memories that contradict each other, or that a newer one has superseded</source>
+        <source>Memories that contradict each other or have been superseded by a newer one</source>
         <translation>Notizen, die einander widersprechen oder von einer neueren überholt sind</translation>
     </message>
     <message>
@@ -6093,8 +6097,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Weiteres</translation>
     </message>
     <message>
-        <source>Move the selection to another folder or scope; pins and usage are kept</source>
-        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
+        <source>Move the selection to another folder or scope; pins and use counts are kept</source>
+        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzungszahlen kommen mit</translation>
     </message>
     <message>
         <source>Move {name}/ out of the home</source>
@@ -6117,8 +6121,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nä&amp;chster Reiter</translation>
     </message>
     <message>
-        <source>Never called the tool</source>
-        <translation>Hat das Werkzeug nie aufgerufen</translation>
+        <source>Never called the write tool</source>
+        <translation>Hat das Schreibwerkzeug nie aufgerufen</translation>
     </message>
     <message>
         <source>New memory</source>
@@ -6171,10 +6175,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>No description</source>
         <translation>Keine Beschreibung</translation>
-    </message>
-    <message numerus="yes">
-        <source>No findings in %n memories</source>
-        <translation><numerusform>Keine Funde in %n Notiz</numerusform><numerusform>Keine Funde in %n Notizen</numerusform></translation>
     </message>
     <message>
         <source>No longer loaded: {text}</source>
@@ -6277,8 +6277,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein gültiges UTF-8</translation>
     </message>
     <message>
-        <source>Notes directly in memory/</source>
-        <translation>Lose Notizen in memory/</translation>
+        <source>Notes at the top level of memory/</source>
+        <translation>Notizen auf der obersten Ebene von memory/</translation>
     </message>
     <message>
         <source>Nothing has failed here</source>
@@ -6397,8 +6397,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschau</translation>
     </message>
     <message>
-        <source>Preview: nothing changed yet. {summary}</source>
-        <translation>Vorschau: Noch nichts geändert. {summary}</translation>
+        <source>Preview: nothing has been changed yet. {summary}</source>
+        <translation>Vorschau: Noch wurde nichts geändert. {summary}</translation>
     </message>
     <message>
         <source>Previous confli&amp;ct</source>
@@ -6469,8 +6469,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das leere {name}/ entfernen</translation>
     </message>
     <message>
-        <source>Remove the selected home from the list; its files are not changed</source>
-        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
+        <source>Remove the selected home from the list; its files remain on disk</source>
+        <translation>Das ausgewählte Home aus der Liste nehmen; seine Dateien bleiben auf der Platte</translation>
     </message>
     <message numerus="yes">
         <source>Rename %n memories</source>
@@ -6537,12 +6537,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Hintergrundläufe fortsetzen</translation>
     </message>
     <message>
-        <source>Reverie could not find out where the project is now. If you know, choose the project that replaces it.</source>
-        <translation>Nichts sagt, wo es jetzt ist. Wer es weiß, wählt das Projekt aus, das an seine Stelle tritt.</translation>
-    </message>
-    <message>
         <source>Reverie could not find out which project these notes belong to. Choose a project.</source>
         <translation>Reverie konnte nicht herausfinden, zu welchem Projekt diese Notizen gehören. Wählen Sie ein Projekt aus.</translation>
+    </message>
+    <message>
+        <source>Reverie could not find the project's new location. Choose the project that these notes should be merged into.</source>
+        <translation>Reverie konnte den neuen Ort des Projekts nicht finden. Wählen Sie das Projekt aus, mit dem diese Notizen zusammengeführt werden sollen.</translation>
     </message>
     <message numerus="yes">
         <source>Reverie could not process changes %n times; the log has the reason.</source>
@@ -6665,6 +6665,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
     </message>
     <message>
+        <source>Searching this text with this regular expression takes too long. Simplify the expression.</source>
+        <translation>Die Suche mit diesem regulären Ausdruck dauert in diesem Text zu lange. Vereinfachen Sie den Ausdruck.</translation>
+    </message>
+    <message>
         <source>Secret</source>
         <translation>Ein Geheimnis</translation>
     </message>
@@ -6735,6 +6739,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Should it take over the old home's history and runs? Choose No if it is another home or a copy.</source>
+        <translation>Soll es den Verlauf und die Läufe des alten Homes übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
     </message>
     <message>
         <source>Show &amp;homes</source>
@@ -7013,10 +7021,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Jetzt zurücknehmen</translation>
     </message>
     <message>
-        <source>Take over the history and runs of the old home? Choose No if this is a different home or a copy.</source>
-        <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
-    </message>
-    <message>
         <source>Taken from the session's transcript. The other parts are what a new session would load.</source>
         <translation>Aus dem Transkript der Sitzung. Die anderen Teile sind das, was eine neue Sitzung laden würde.</translation>
     </message>
@@ -7093,6 +7097,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es ist das Modell, das der Agent selbst dafür benutzt.</translation>
     </message>
     <message>
+        <source>The agent's background &amp;jobs…</source>
+        <translation>Hintergrund&amp;aufgaben des Agenten …</translation>
+    </message>
+    <message>
         <source>The agent's memory writer wrote nothing</source>
         <translation>Der Notizschreiber des Agenten schrieb nichts</translation>
     </message>
@@ -7123,10 +7131,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The agent's own sentences around these lines are not shown.</source>
         <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
-    </message>
-    <message>
-        <source>The agent's settings turn off the recording of failures.</source>
-        <translation>Die Einstellungen des Agenten schalten das Aufzeichnen von Fehlschlägen aus.</translation>
     </message>
     <message>
         <source>The amount of free disk space could not be determined.</source>
@@ -7217,14 +7221,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Verzeichnis seines Projekts, {path}, ist jetzt nicht da.</translation>
     </message>
     <message>
-        <source>The empty file is created</source>
-        <translation>Die leere Datei entsteht</translation>
-    </message>
-    <message>
-        <source>The empty file is deleted</source>
-        <translation>Die leere Datei wird gelöscht</translation>
-    </message>
-    <message>
         <source>The environment variable that contains the key. Leave empty to use the default variable.</source>
         <translation>Die Umgebungsvariable mit dem Schlüssel. Leer: die übliche.</translation>
     </message>
@@ -7237,12 +7233,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Datei auf der Platte kann nicht überschrieben werden.</translation>
     </message>
     <message>
-        <source>The file {file} of the home names this project.</source>
-        <translation>Die Datei {file} des Homes nennt dieses Projekt.</translation>
+        <source>The file {file} in this home mentions this project.</source>
+        <translation>Die Datei {file} in diesem Home nennt dieses Projekt.</translation>
     </message>
     <message>
-        <source>The folder already contains files or folders with the same name:</source>
-        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
+        <source>The folder already contains files or folders with these names:</source>
+        <translation>Dieser Ordner enthält schon Dateien oder Ordner mit diesen Namen:</translation>
     </message>
     <message>
         <source>The font size of everything in the window.</source>
@@ -7299,6 +7295,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The last run crashed</source>
         <translation>Der letzte Lauf ist abgestürzt</translation>
+    </message>
+    <message>
+        <source>The last run with a model used {last}. Total this month: {month}.</source>
+        <translation>Letzter Lauf mit einem Modell: {last}. Insgesamt in diesem Monat: {month}.</translation>
     </message>
     <message>
         <source>The last run wrote nothing</source>
@@ -7481,11 +7481,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
     </message>
     <message numerus="yes">
-        <source>The next attempt gets %n lessons</source>
-        <translation><numerusform>%n Lehre wird jetzt gesagt</numerusform><numerusform>%n Lehren werden jetzt gesagt</numerusform></translation>
+        <source>The next attempt will get %n lessons</source>
+        <translation><numerusform>Der nächste Versuch bekommt %n Lehre</numerusform><numerusform>Der nächste Versuch bekommt %n Lehren</numerusform></translation>
     </message>
     <message>
-        <source>The next attempt gets no lessons</source>
+        <source>The next attempt will get no lessons</source>
         <translation>Der nächste Versuch bekommt keine Lehren</translation>
     </message>
     <message>
@@ -7559,6 +7559,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The project's memory file</source>
         <translation>Die Notizdatei des Projekts</translation>
+    </message>
+    <message>
+        <source>The recording of failures is turned off in the agent's settings.</source>
+        <translation>Das Aufzeichnen von Fehlschlägen ist in den Einstellungen des Agenten ausgeschaltet.</translation>
     </message>
     <message>
         <source>The rules found nothing new to remember.</source>
@@ -7855,10 +7859,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>This regular expression is incomplete or invalid: {why} (at character {at}).</source>
         <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
-    </message>
-    <message>
-        <source>This regular expression takes too long to search this text. Simplify it.</source>
-        <translation>Dieser reguläre Ausdruck braucht für diesen Text zu lange. Vereinfachen Sie ihn.</translation>
     </message>
     <message numerus="yes">
         <source>This saves %n tokens per session.</source>
@@ -8385,8 +8385,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>in den Einstellungen ausgeschlossen</translation>
     </message>
     <message>
-        <source>existing note has all lines</source>
-        <translation>vorhandene Notiz hat alle Zeilen</translation>
+        <source>existing note contains every line</source>
+        <translation>vorhandene Notiz enthält jede Zeile</translation>
     </message>
     <message>
         <source>extraction failed</source>
@@ -8608,6 +8608,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>memory disabled</source>
         <translation>wird nicht gemerkt</translation>
     </message>
+    <message>
+        <source>mentioned in this home's files</source>
+        <translation>in Dateien dieses Homes genannt</translation>
+    </message>
     <message numerus="yes">
         <source>merged %n exact duplicates</source>
         <translation><numerusform>%n genaues Doppel zusammengeführt</numerusform><numerusform>%n genaue Doppel zusammengeführt</numerusform></translation>
@@ -8631,10 +8635,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>mux loads this only if its “memory-hot-set” experiment is on. Reverie cannot detect whether it is.</source>
         <translation>mux lädt das nur, wenn sein Experiment „memory-hot-set“ an ist. Reverie kann nicht erkennen, ob das so ist.</translation>
-    </message>
-    <message>
-        <source>named in the home's files</source>
-        <translation>in Dateien des Homes genannt</translation>
     </message>
     <message>
         <source>needs attention</source>
@@ -8715,6 +8715,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>not loaded</source>
         <translation>nicht geladen</translation>
+    </message>
+    <message>
+        <source>not loaded as instructions</source>
+        <translation>nicht als Anweisung geladen</translation>
     </message>
     <message>
         <source>not loaded: the agent recalls single memories instead</source>
@@ -8835,10 +8839,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>read after approval</source>
         <translation>wird nach Genehmigung gelesen</translation>
-    </message>
-    <message>
-        <source>read by another part of the agent</source>
-        <translation>von einem anderen Teil des Agenten gelesen</translation>
     </message>
     <message>
         <source>read when needed</source>
@@ -9397,7 +9397,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} ist schon gleich.</translation>
     </message>
     <message>
-        <source>{path} does not change; the different lines remain only in the orphaned note.</source>
+        <source>{path} does not change; the lines that differ remain only in the orphaned note.</source>
         <translation>{path} ändert sich nicht; die abweichenden Zeilen bleiben nur in der verwaisten Notiz.</translation>
     </message>
     <message>
@@ -9417,8 +9417,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} ist keine gewöhnliche Datei.</translation>
     </message>
     <message>
-        <source>{path} is one of several checkouts of a repository, and another has more notes.</source>
-        <translation>{path} ist einer von mehreren Checkouts eines Repositorys, und ein anderer hat mehr Notizen.</translation>
+        <source>{path} is one of several checkouts of a repository; another checkout has the most notes.</source>
+        <translation>{path} ist einer von mehreren Checkouts eines Repositorys; ein anderer Checkout hat die meisten Notizen.</translation>
     </message>
     <message>
         <source>{path} is write-protected.</source>
@@ -9485,12 +9485,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{statements} in {memories}</translation>
     </message>
     <message>
-        <source>{summary} These files were not changed, because they were edited later: {paths}</source>
-        <translation>{summary} Diese Dateien wurden nicht geändert, weil sie später bearbeitet wurden: {paths}</translation>
+        <source>{summary} These files were left unchanged, because they were edited after the run: {paths}</source>
+        <translation>{summary} Diese Dateien bleiben unverändert, weil sie nach dem Lauf bearbeitet wurden: {paths}</translation>
     </message>
     <message>
-        <source>{summary} This file was not changed, because it was edited later: {paths}</source>
-        <translation>{summary} Diese Datei wurde nicht geändert, weil sie später bearbeitet wurde: {paths}</translation>
+        <source>{summary} This file was left unchanged, because it was edited after the run: {paths}</source>
+        <translation>{summary} Diese Datei bleibt unverändert, weil sie nach dem Lauf bearbeitet wurde: {paths}</translation>
     </message>
     <message>
         <source>{text} ({age})</source>
@@ -9601,12 +9601,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{what}, Zeile {line}</translation>
     </message>
     <message>
-        <source>{what}: started after {start}, took {length}</source>
-        <translation>{what}: begann nach {start}, dauerte {length}</translation>
+        <source>{what}: started {start} into the run, took {length}</source>
+        <translation>{what}: begann {start} nach dem Start des Laufs, dauerte {length}</translation>
     </message>
     <message>
-        <source>{why} · the running agent has not loaded this pin yet</source>
-        <translation>{why} · dem laufenden Agenten noch nicht bekannt</translation>
+        <source>{why} · the running agent has not read this pin change yet</source>
+        <translation>{why} · der laufende Agent kennt die geänderte Anheftung noch nicht</translation>
     </message>
     <message>
         <source>{why}: line {line}</source>
@@ -9629,7 +9629,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>„{file}“ hat hier keine Zeile</translation>
     </message>
     <message>
-        <source>“{file}”: another memory also has the name “{about}”</source>
+        <source>“{file}”: another memory is also named “{about}”</source>
         <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
     </message>
     <message numerus="yes">

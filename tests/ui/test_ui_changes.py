@@ -205,8 +205,11 @@ def test_a_diff_shows_control_characters_escaped(qtbot: Any) -> None:
 @pytest.mark.parametrize(
     ("paths", "said"),
     [
-        (("a.md",), "This file was not changed, because it was edited later: a.md"),
-        (("a.md", "b.md"), "These files were not changed, because they were edited later: a.md, b.md"),
+        (("a.md",), "This file was left unchanged, because it was edited after the run: a.md"),
+        (
+            ("a.md", "b.md"),
+            "These files were left unchanged, because they were edited after the run: a.md, b.md",
+        ),
     ],
 )
 def test_what_an_undo_left_is_said_of_one_and_of_several(paths: tuple[str, ...], said: str) -> None:

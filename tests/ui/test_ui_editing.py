@@ -398,7 +398,9 @@ def test_a_name_with_unsaved_text_is_taken_and_its_text_is_never_replaced(driver
     disk(driver).unlink()
     driver.until(lambda: file.buffer.banner == "deleted" and "deploy.md" not in driver.paths())
 
-    assert driver.tab.model.name_problem(other, "deploy.md") == "A memory with this name has unsaved text."
+    assert driver.tab.model.name_problem(other, "deploy.md") == (
+        "Another memory with this name has unsaved text. Choose another name."
+    )
     assert driver.tab.model.is_taken(PATH), "nothing new is made or moved there either"
     # Undo asks for no name: shipping.md comes back as deploy.md.
     driver.do("memory.undo")

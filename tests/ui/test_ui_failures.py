@@ -84,7 +84,7 @@ def titles(tab: FailuresTab) -> list[str]:
 
 def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, view: FailuresView) -> None:
     tab.show_view(view, NOON)
-    assert tab.title.text() == "The next attempt gets 3 lessons"
+    assert tab.title.text() == "The next attempt will get 3 lessons"
     assert tab.state.text().startswith("LOKI_FAILURE_MEMORY is on")
     assert [tab.bar.tabText(index) for index in range(3)] == [
         "Lessons · 5",
@@ -205,7 +205,7 @@ def test_nothing_the_switch_and_damage_are_said_in_words(
     maker.json("config.json", {"memory": {"disabled": True}})
     tab.show_view(replace(seen_of(maker, tmp_path), on=False), NOON)
     assert "LOKI_FAILURE_MEMORY is 0" in tab.state.text()
-    assert "turn off the recording" in tab.state.text()
+    assert "The recording of failures is turned off" in tab.state.text()
     assert "1 record cannot be read" in tab.state.text()
     assert "task-torn.json" in tab.state.toolTip()
     assert tab.none.text() == "No attempts have failed."
@@ -237,7 +237,7 @@ def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresVie
     assert not dialog.accept_button.isEnabled()
     assert dialog.before.toPlainText() == dialog.after.toPlainText() == view.block().strip("\n")
     dialog.field.setPlainText("  the token had run out\n")
-    assert dialog.note.text().startswith("Your resolution does not appear in the text for the next attempt")
+    assert dialog.note.text().startswith("The text for the next attempt contains only the type and")
     with qtbot.waitSignal(dialog.wanted) as asked:
         dialog.accept_button.click()
     assert asked.args == [view.lessons[0], "the token had run out"]
@@ -260,7 +260,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     assert driver.tab.beside is late.failures
     assert window.actions_["view.failures"].isChecked()
     tab = settled(driver)
-    assert tab.title.text() == "The next attempt gets 3 lessons"
+    assert tab.title.text() == "The next attempt will get 3 lessons"
     # A resolution, and what the watcher makes of it.
     row = tab.list.shown[1]
     assert isinstance(row.what, LessonView)

@@ -131,7 +131,8 @@ def test_what_models_used_is_told_and_an_unknown_cost_never_looks_like_none(
     spent: Spent, last: str, month: str
 ) -> None:
     words = row_words(row(Scope.WORKSPACE), NOW, spent)
-    assert f"Last run with a model: {last}. This month: {month}." in words.tooltip
+    said = " ".join(words.tooltip.split())
+    assert f"The last run with a model used {last}. Total this month: {month}." in said
     assert "$" not in words.text + words.note
 
 

@@ -59,7 +59,7 @@ def test_a_preview_is_called_one_and_says_that_nothing_is_written() -> None:
     row = decision("dream.completed", "Merged 2 notes.", details={"dryRun": True})
     assert "preview" in below_words(row)
     assert "completed" not in below_words(row)
-    assert "nothing changed yet. Merged 2 notes." in spoken(row)
+    assert "nothing has been changed yet. Merged 2 notes." in spoken(row)
     done = decision("dream.completed", "Merged 2 notes.", details={"dryRun": False})
     assert "completed" in below_words(done)
     assert "nothing is written" not in spoken(done)

@@ -188,7 +188,7 @@ def test_without_duplicates_the_page_says_among_how_many_memories(windows: Windo
         driver.until(lambda gone=matter: gone not in page.list.values)
     driver.until(lambda: driver.tab.worth.is_settled)
     notes = driver.session.workbench.worth_a_look.find(driver.tab._shown.update.context).notes
-    assert page.title.text() == f"No findings in {notes} memories"
+    assert page.title.text() == f"Checked {notes} memories: nothing found"
     assert page.none.isVisible()
     assert not page.merge.isVisible()
     assert not page.open.isVisible()

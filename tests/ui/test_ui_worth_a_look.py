@@ -182,7 +182,7 @@ def test_one_press_applies_the_suggestion_and_undo_takes_it_back(
         page.apply.click()
     driver.until(lambda: not copy.exists())
     driver.until(lambda: "checks" not in repr([matter[0].paths for matter in page.list.values]))
-    assert page.message.text.startswith("Made the suggested change. checks.md has everything")
+    assert page.message.text.startswith("Applied the suggested change. checks.md has everything")
     page.message.button("undo").click()
     driver.until(copy.exists)
 

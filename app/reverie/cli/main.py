@@ -254,7 +254,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             "--take",
             choices=TAKES,
             required=True,
-            help="suggestion: make the suggested change; left, right: the first or the second memory is "
+            help="suggestion: apply the suggested change; left, right: the first or the second memory is "
             "right; both: keep both; never: do not show the finding again",
         )
         add("--project", metavar="PATH", default=argparse.SUPPRESS, help="a finding about this project")

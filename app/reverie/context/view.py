@@ -227,7 +227,7 @@ REASONS: Mapping[Reason, str] = {
     "overridden": _("AGENTS.override.md is loaded instead"),
     "older": _("only older versions load it"),
     "on-demand": _("loaded only when needed"),
-    "elsewhere": _("read by another part of the agent"),
+    "elsewhere": _("not loaded as instructions"),
     "unlisted": _("not listed in the index"),
     "line": _("its index line is loaded"),
     "lesson": _("one of the newest lessons"),

@@ -100,7 +100,7 @@ def reason(entry: ContextEntry) -> str:
     if entry.reason == "not-imported":
         return tr("{why}: {problem}").format(why=said, problem=tr(IMPORT_PROBLEMS[entry.detail]))
     if entry.pin_unknown:
-        return tr("{why} · the running agent has not loaded this pin yet").format(why=said)
+        return tr("{why} · the running agent has not read this pin change yet").format(why=said)
     if entry.reason in ("lesson", "newest-only") and entry.detail:
         return f"{said} · {counted('seen once', 'seen %n times', int(entry.detail))}"
     if entry.reason in ("cut", "falls-off") and entry.line:

@@ -172,8 +172,8 @@ class CrashReporter(QObject):
         box.setText(self.tr("An unexpected error occurred ({kind}).").format(kind=kind))
         box.setInformativeText(
             self.tr(
-                "You can keep working. Include the details below in a bug report; they contain no memory "
-                "text."
+                "You can keep working. If you report this bug, include the details below; they contain "
+                "no memory text."
             )
         )
         details = diagnostics(text, self._records)

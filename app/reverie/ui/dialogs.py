@@ -118,9 +118,7 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
         QMessageBox.Icon.Question,
         tr("A home may have moved"),
         moved.format(before=visible(str(before)), root=visible(str(root))),
-        tr(
-            "Take over the history and runs of the old home? Choose No if this is a different home or a copy."
-        ),
+        tr("Should it take over the old home's history and runs? Choose No if it is another home or a copy."),
     )
     take = box.addButton(tr("&Take over"), QMessageBox.ButtonRole.AcceptRole)
     box.addButton(tr("&No"), QMessageBox.ButtonRole.RejectRole)
@@ -217,7 +215,7 @@ class ConsentDialog(QDialog):
         self.cancel.setFocus()
 
     def _facts(self, consent: ConsentView, engine: str) -> str:
-        facts = [self.tr("The model {engine} can read all of these files.").format(engine=visible(engine))]
+        facts = [self.tr("The model {engine} gets access to all these files.").format(engine=visible(engine))]
         if consent.secrets_hidden:
             hidden = counted(
                 self.tr("1 value in these files looks like a secret; Reverie sends a placeholder instead."),

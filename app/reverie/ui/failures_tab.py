@@ -78,9 +78,9 @@ def headline(view: FailuresView) -> str:
     """Return a text with the number of lessons that the next attempt gets."""
     if not view.lessons:
         return tr("Nothing has failed here")
-    if not view.injected:
-        return tr("The next attempt gets no lessons")
-    return counted("The next attempt gets 1 lesson", "The next attempt gets %n lessons", len(view.injected))
+    if not (count := len(view.injected)):
+        return tr("The next attempt will get no lessons")
+    return counted("The next attempt will get 1 lesson", "The next attempt will get %n lessons", count)
 
 
 def state(view: FailuresView) -> str:
@@ -90,17 +90,17 @@ def state(view: FailuresView) -> str:
     """
     said = [
         tr(
-            "LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons from "
-            "failed attempts."
+            "LOKI_FAILURE_MEMORY is on in this environment: the next attempt will get the lessons "
+            "from failed attempts."
         )
         if view.on
         else tr(
-            "LOKI_FAILURE_MEMORY is 0 in this environment: the agent records no failures, and the next "
-            "attempt gets no lessons."
+            "LOKI_FAILURE_MEMORY is 0 in this environment: the agent records no failures, and the "
+            "next attempt will get no lessons."
         )
     ]
     if not view.recorded:
-        said.append(tr("The agent's settings turn off the recording of failures."))
+        said.append(tr("The recording of failures is turned off in the agent's settings."))
     if view.difference:
         said.append(visible(view.difference))
     if view.problems:
@@ -512,7 +512,7 @@ class FailuresTab(PartTab):
             )
             self.open.say(self.tr("Open the crash file"), self.tr("Open the newest record of this kind"))
         else:
-            self.other.say(self.tr("Show the crash"), self.tr("Show the crash records of this lesson"))
+            self.other.say(self.tr("Show the crash"), self.tr("Show the crashes behind this lesson"))
             is_lesson = isinstance(what, LessonView)
             self.open.say(
                 self.tr("Open the episode") if is_lesson else self.tr("Open the file"),
@@ -666,11 +666,11 @@ class ResolutionDialog(_Dialog):
         same = after == self._view.block(self._goal)
         self.note.say(
             self.tr(
-                "Your resolution does not appear in the text for the next attempt, which contains only the "
-                "type and message of each error. The agent turns resolutions into advice later."
+                "The text for the next attempt contains only the type and message of each error, so your "
+                "resolution is not part of it. The agent uses resolutions later, when it writes advice."
             )
             if same
-            else self.tr("This changes the text that the next attempt gets.")
+            else self.tr("This changes the text that the next attempt will get.")
         )
         self.accept_button.setEnabled(self.resolution != lesson.resolution.strip())
 

@@ -352,8 +352,8 @@ class HomeSession(QObject):
         if event.pins_kept:
             self.notified.emit(
                 self.tr(
-                    "While the agent is running, it overwrites pins and use counts. Reverie keeps its "
-                    "own changes ({n}) until the agent restarts."
+                    "The running agent overwrites pins and use counts. Reverie keeps its own changes ({n}) "
+                    "and writes them again until the agent restarts."
                 ).format(n=event.pins_kept)
             )
         self._on_marked(None)

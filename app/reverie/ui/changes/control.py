@@ -758,6 +758,6 @@ def planned(plan: RestorePlan) -> str:
     said = (
         counted("1 file will be restored", "%n files will be restored", created) if created else "",
         counted("1 file will change", "%n files will change", changed) if changed else "",
-        counted("1 file needs no change", "%n files need no change", plan.same) if plan.same else "",
+        counted("1 file will not change", "%n files will not change", plan.same) if plan.same else "",
     )
     return ", ".join(part for part in said if part) + "."

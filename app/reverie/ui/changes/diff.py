@@ -293,12 +293,14 @@ class MergeView(Column):
         # The memories that are shown: the one that stays first. A click on a check box does not change them.
         self._shown: list[ReviewFile] = []
         self.summary = WrapLabel()
-        self.legend = WrapLabel(self.tr("= already here   → moved here   ≈ reworded here   ✕ removed"))
+        self.legend = WrapLabel(
+            self.tr("= already in kept memory   → moved to it   ≈ reworded in it   ✕ removed")
+        )
         self.kept_name, self.gone_name = WrapLabel(), WrapLabel()
         for label in (self.kept_name, self.gone_name):
             embolden(label)
         self.kept = ReadOnlyText(self.tr("Memory to keep"))
-        self.gone = ReadOnlyText(self.tr("Memory to remove: what happens to each line"))
+        self.gone = ReadOnlyText(self.tr("What happens to each line of the memory to remove"))
         self.sides = split(
             pane(self.kept_name, self.kept, grows=self.kept),
             pane(self.gone_name, self.gone, grows=self.gone),
@@ -426,7 +428,7 @@ class ReviewDetail(QWidget):
         self._pages = stacked(self.diff, self.editor)
         self.edit = FitPushButton(clicked=self._on_edit)
         self.take_back = FitPushButton(self.tr("Discard my text"), clicked=self._on_take_back)
-        self.agree = QCheckBox(self.tr("&Allow these lines to be lost"))
+        self.agree = QCheckBox(self.tr("&Allow these lines to be removed"))
         self.agree.toggled.connect(self._on_agree)
         self._pause = single_shot(self, PAUSE_MS, self._on_pause)
         row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
@@ -605,7 +607,7 @@ class BlamePane(QWidget):
         self._now = now
         self.view: BlameView | None = None
         """The version that is shown with the authors of its lines; None if none is shown."""
-        self.note = WrapLabel(self.tr("This version has no text."))
+        self.note = WrapLabel(self.tr("No lines: this version is empty, missing, too large or not text."))
         self.text = ReadOnlyText(self.tr("Lines and who wrote them"))
         self.text.setLineWrapMode(ReadOnlyText.LineWrapMode.NoWrap)
         self.text.cursorPositionChanged.connect(self._follow)
@@ -748,7 +750,7 @@ class VersionPane(QWidget):
         super().__init__(parent)
         self.reader = PaneReader(lane, self)
         self._file: ShownFile | None = None
-        self.view = FitCombo(self.tr("What to show about this file"))
+        self.view = FitCombo(self.tr("What to show for this file"))
         names: tuple[tuple[View, str], ...] = (
             ("change", self.tr("What changed")),
             ("now", self.tr("Since then")),

@@ -389,8 +389,8 @@ def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
     if not hunk.lines:
         return {
             "rename": tr("Renamed from {name}").format(name=file.old_path.rpartition("/")[2]),
-            "create": tr("The empty file is created"),
-            "delete": tr("The empty file is deleted"),
+            "create": tr("An empty file is created"),
+            "delete": tr("An empty file is deleted"),
         }.get(file.verb, "")
     if not count:
         return tr("After line {n}").format(n=hunk.start) if hunk.start else tr("At the beginning")

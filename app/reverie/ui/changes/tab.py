@@ -166,7 +166,8 @@ class ChangeSetPane(Column):
             # Read again, the review is no news: a newer message stays.
             if is_agents and view.card.lost and self.choices is None:
                 self.message.say(
-                    self.tr("The agent removed facts from its memories. Undo all restores them."), tone="warn"
+                    self.tr("The agent removed facts from its memories. “Undo all” restores them."),
+                    tone="warn",
                 )
         known = self.choices
         if known is not None and _chosen_from(known.view) == _chosen_from(view):

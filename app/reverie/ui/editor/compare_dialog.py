@@ -71,7 +71,7 @@ class CompareDialog(QDialog):
         )
 
     def _on_diff(self, text: str) -> None:
-        self.diff.show_diff(text or self.tr("Both versions are the same."))
+        self.diff.show_diff(text or self.tr("The two versions are the same."))
         self._enable(True)
 
     def _enable(self, on: bool) -> None:

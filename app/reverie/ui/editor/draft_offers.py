@@ -292,7 +292,7 @@ class DraftOffers(QObject):
     def _bring_back(self, session: HomeSession, offer: Offer, style: FileText | None) -> None:
         gap = offer.gap
         if has_long_line(widget_text(offer.draft.content)):
-            gap = self.tr("A line is too long to edit here. You can copy the text.")
+            gap = self.tr("The draft has a line that is too long to edit here, but you can copy the draft.")
         if gap:
             self._offers[offer.name] = offer
             self._on_failed(UserError(self.tr("This draft cannot be restored to its file."), cause=gap))
@@ -306,7 +306,7 @@ class DraftOffers(QObject):
             self._on_failed(
                 UserError(
                     self.tr("The file is open and has other unsaved text."),
-                    next_step=self.tr("Save or undo that text, then restore the draft."),
+                    next_step=self.tr("Save or discard that text, then restore the draft."),
                 )
             )
             return

@@ -99,7 +99,9 @@ def find(text: str, query: FindQuery) -> TextMatches:
             return TextMatches(tuple(found), more=matches.hasNext())
     if not matches.isValid():
         return TextMatches(
-            error=tr("This regular expression takes too long to search this text. Simplify it.")
+            error=tr(
+                "Searching this text with this regular expression takes too long. Simplify the expression."
+            )
         )
     return TextMatches(tuple(found))
 

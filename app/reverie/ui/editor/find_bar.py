@@ -57,7 +57,7 @@ class FindBar(QWidget):
         self.close_button = self._button("", self.tr("Close (Esc)"), self.put_away)
         tip = self.tr("Replace this match and go to the next one")
         self.replace_button = self._button(self.tr("Replace"), tip, self.replace)
-        tip = self.tr("Replace all matches (one undo step)")
+        tip = self.tr("Replace all matches; one Undo reverts them all")
         self.all_button = self._button(self.tr("All"), tip, self.replace_all)
         self.trouble = WrapLabel()
         self._rest = single_shot(self, _REST_MS, self.look)
@@ -302,7 +302,7 @@ class FindBar(QWidget):
         if self._view.isReadOnly():
             return 0
         if self._places.more:
-            self._say_trouble(self.tr("There are too many matches to replace all of them at once."))
+            self._say_trouble(self.tr("Too many matches to replace them all. Make the search more specific."))
             return 0
         self._replace_each(self._places.found)
         count = len(self._places.found)

@@ -102,7 +102,7 @@ class FrontForm(QWidget):
         self.key.setMinimumContentsLength(8)
         self.add_button = FitPushButton()
         self.add_button.say(
-            self.tr("Add"), self.tr("Add this key; write a key inside another key as outer.inner")
+            self.tr("Add"), self.tr("Add this key; for a key inside another key, type outer.inner")
         )
         self.add_button.clicked.connect(self._add)
         self._lay_out()
@@ -223,11 +223,13 @@ class FrontForm(QWidget):
             return
         read = " ".join(visible(cut.read).split())
         said = (
-            self.tr("The agent reads only “{read}” of the description, because it stops at {sign}.").format(
-                read=f"{read[:60]}…" if len(read) > 60 else read, sign=cut.sign
-            )
+            self.tr(
+                "The agent sees only “{read}” of this description, because it stops reading at {sign}."
+            ).format(read=f"{read[:60]}…" if len(read) > 60 else read, sign=cut.sign)
             if read
-            else self.tr("The agent reads no description, because it stops at {sign}.").format(sign=cut.sign)
+            else self.tr(
+                "The agent does not see this description, because it stops reading at {sign}."
+            ).format(sign=cut.sign)
         )
         quote = (
             "quote",

@@ -92,7 +92,7 @@ class CoEditing(QObject):
         The kind is "conflict", or "theirs" for a line that others wrote. A line can occur twice; the first
         mark is the one to show.
         """
-        tip = self.tr("Changed by you and on disk: choose which lines to keep (F8)")
+        tip = self.tr("You changed these lines, and they also changed on disk: choose which to keep (F8)")
         for conflict in file.conflicts:
             for line in range(conflict.at.start, max(conflict.at.end, conflict.at.start + 1)):
                 yield line, "conflict", tip

@@ -237,7 +237,7 @@ class EditorPane(QWidget):
             tone, buttons = "warn", [("permit", self.tr("Write anyway…"), tip)]
         elif file.buffer.convertible:
             tip = self.tr(
-                "Save the same text as UTF-8 so that you can edit it here; Undo restores the original file"
+                "Convert the file to UTF-8 so that you can edit it here; Undo restores the original file"
             )
             buttons = [("convert", self.tr("Convert to UTF-8"), tip)]
         elif not sentence and not file.lossless:
@@ -346,7 +346,7 @@ class EditorPane(QWidget):
     def _say_limit(self, over: bool) -> None:
         if over:
             self.limit.say(
-                self.tr("The text is too large: the agent does not read the lines below the dashed line."),
+                self.tr("The text is too long: the agent does not read anything below the dashed line."),
                 tone="warn",
             )
         elif self.gauge.share >= WARN_SHARE and self.gauge.left:

@@ -139,7 +139,7 @@ class PreviewPane(QWidget):
         if url.scheme().lower() not in OPENED:
             self._say(
                 self.tr(
-                    "This link was not opened, because Reverie opens only web and mail addresses: {address}"
+                    "This link was not opened because Reverie opens only web and email addresses: {address}"
                 ).format(address=_address(url))
             )
             return
@@ -202,7 +202,7 @@ class LinkDialog(QDialog):
         self.address.setFixedHeight(5 * QFontMetrics(self.address.font()).height())
         self.buttons = QDialogButtonBox()
         self.open_button = self.buttons.addButton(
-            self.tr("&Open in the browser"), QDialogButtonBox.ButtonRole.AcceptRole
+            self.tr("&Open in browser"), QDialogButtonBox.ButtonRole.AcceptRole
         )
         self.cancel_button = self.buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         self.open_button.setAutoDefault(False)

@@ -131,7 +131,7 @@ class SourceView(PlainTextBox):
     def refuse_long_line(self) -> None:
         """Emit `refused` with the message that a line with too many characters cannot be edited."""
         why = self.tr("A line of more than {n} characters cannot be edited here.")
-        how = self.tr("Break the line, or edit the file in another program.")
+        how = self.tr("Split the line into shorter ones, or edit the file in another program.")
         self.refused.emit(UserError(why.format(n=f"{LONGEST_LINE:,}"), next_step=how))
 
     def _refuses(self, text: str) -> bool:

@@ -422,7 +422,7 @@ def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
-    taken = tr("The folder already contains files or folders with the same name:")
+    taken = tr("The folder already contains files or folders with these names:")
     box = message_box(parent, QMessageBox.Icon.Question, tr("Name already in use"), taken, "\n".join(shown))
     keep = box.addButton(tr("&Keep both (add a number to the name)"), QMessageBox.ButtonRole.AcceptRole)
     box.addButton(QMessageBox.StandardButton.Cancel)

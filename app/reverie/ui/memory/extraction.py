@@ -607,8 +607,8 @@ class RolloutConsent(ConsentDialog):
 
     def _facts(self, consent: ConsentView, engine: str) -> str:
         facts = (
-            self.tr("The model {engine} will read the sessions at the top of the list. It can also read "
-"the memories listed below the sessions.")
+            self.tr("The model {engine} will read the sessions, which are listed first. It can "
+"also read the memories, which are listed after them.")
             .format(engine=visible(engine)),
             self.tr("Text that Reverie recognizes as a secret is replaced with a placeholder and is not "
 "sent."),

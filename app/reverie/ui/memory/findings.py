@@ -782,10 +782,10 @@ def sentence(finding: IndexFinding) -> str:
         "long-line": tr("Line {line}: longer than {wished} characters"),
         "unlisted": tr("“{file}” is not listed in this index"),
         "dangling": tr("Line {line}: no memory has the name “{about}”"),
-        "duplicate-name": tr("“{file}”: another memory also has the name “{about}”"),
+        "duplicate-name": tr("“{file}”: another memory is also named “{about}”"),
         "no-description": tr("“{file}” has no description"),
         "conflict-copy": tr("“{file}” is a conflict copy of the index, created by a sync program"),
-        "other-spelling": tr("Line {line}: “{about}” is not spelled exactly like the name of its file"),
+        "other-spelling": tr("Line {line}: “{about}” uses other Unicode characters than its file's name"),
     }[finding.problem]
     return said.format(
         line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS

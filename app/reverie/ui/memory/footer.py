@@ -77,9 +77,11 @@ def conflict_words(result: RunResult) -> str:
         return summary_words(result.summary)
     paths = ", ".join(map(visible, changed))
     if len(changed) == 1:
-        text = tr("{summary} This file was not changed, because it was edited later: {paths}")
+        text = tr("{summary} This file was left unchanged, because it was edited after the run: {paths}")
     else:
-        text = tr("{summary} These files were not changed, because they were edited later: {paths}")
+        text = tr(
+            "{summary} These files were left unchanged, because they were edited after the run: {paths}"
+        )
     return text.format(summary=summary_words(result.summary), paths=paths)
 
 
@@ -377,7 +379,7 @@ def _used_words(run: RunResult) -> str:
 def _result_words(run: RunResult, *, dry_run: bool) -> str:
     """Return the result of a run as a sentence; `dry_run`: True if the run was only a preview."""
     if run.outcome == "completed" and dry_run:
-        planned = tr("Preview: nothing changed yet. {summary}")
+        planned = tr("Preview: nothing has been changed yet. {summary}")
         return planned.format(summary=summary_words(run.summary))
     if run.outcome == "completed":
         done = tr("Done. {summary}").format(summary=summary_words(run.summary))
@@ -433,7 +435,7 @@ def spent_words(spent: Spent | None) -> str:
     cost = money(spent.month_cost if spent.month_tokens else 0)
     if spent.month_unknown and spent.month_cost is not None:
         cost = tr("at least {cost}").format(cost=cost)
-    return tr("Last run with a model: {last}. This month: {month}.").format(
+    return tr("The last run with a model used {last}. Total this month: {month}.").format(
         last=f"{tokens(spent.last_tokens)}, {money(spent.last_cost)}",
         month=f"{amount(spent.month_tokens)}, {cost}",
     )
@@ -750,7 +752,7 @@ class Footer(QWidget):
         """
         self._other_engine = self._engine_words(engine) if engine else ""
         if engine and to_notes:
-            self._other_engine = self.tr("saves notes for Codex, {engine}").format(engine=self._other_engine)
+            self._other_engine = self.tr("{engine}; saves notes for Codex").format(engine=self._other_engine)
         self.say_engine()
 
     def say_engine(self, reason: str = "", choice: ModelChoice | None = None) -> None:

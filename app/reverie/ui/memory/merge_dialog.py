@@ -236,7 +236,7 @@ class MergeMemoriesDialog(QDialog):
         self.accept_button.setEnabled(
             count > 1 and self.is_checked and (not self.lost or self.agreed.isChecked())
         )
-        gone = counted("&Merge and delete 1 memory", "&Merge and delete %n memories", count - 1)
+        gone = counted("&Merge and delete 1 other memory", "&Merge and delete %n other memories", count - 1)
         self.accept_button.setText(gone if count > 1 else self.tr("&Merge"))
 
     def _on_failed(self, error: UserError) -> None:

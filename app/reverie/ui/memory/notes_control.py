@@ -301,7 +301,7 @@ class NotesControl(QObject):
         if self._here:
             row.button.say(self.tr("Ca&ncel"), self.tr("Stop the update before it changes the notes"))
             return
-        tip = self.tr("Update the notes of this session now, with {engine}. {why}").format(
+        tip = self.tr("Update this session's notes now with {engine}. {why}").format(
             engine=display_text.engine(seen.engine) if seen.engine else self.tr("no engine"),
             why=visible(seen.why),
         )

@@ -24,7 +24,7 @@ def orphan_title(store: LostStore) -> str:
     if store.kind == "workspace" or (store.kind == "project" and not store.former_path):
         return store.label
     if store.flat:
-        return tr("Notes directly in memory/")
+        return tr("Notes at the top level of memory/")
     return store.name or store.label
 
 
@@ -53,7 +53,7 @@ def orphan_reason(store: LostStore) -> str:
             path=visible(store.former_path)
         )
     if store.kind == "other-checkout":
-        text = tr("{path} is one of several checkouts of a repository, and another has more notes.")
+        text = tr("{path} is one of several checkouts of a repository; another checkout has the most notes.")
         return text.format(path=visible(store.former_path))
     if store.kind == "older-name":
         text = tr("Current versions of the agent load the memory of {path} from another directory.")
@@ -78,9 +78,9 @@ def evidence(found: MatchEvidence) -> str:
     value = visible(found.value)
     if found.kind == "owner":
         return (
-            tr("The file {file} of the home names this project.").format(file=value)
+            tr("The file {file} in this home mentions this project.").format(file=value)
             if value
-            else tr("A file of the home names this project.")
+            else tr("A file in this home mentions this project.")
         )
     return {
         "root": tr("Its repository has the same first commit, {value}."),
@@ -104,8 +104,8 @@ def match_sentence(view: StoreView) -> str:
         )
     if view.store.kind == "missing-project":
         return tr(
-            "Reverie could not find out where the project is now. If you know, choose the "
-            "project that replaces it."
+            "Reverie could not find the project's new location. Choose the project that these notes "
+            "should be merged into."
         )
     return tr("Reverie could not find out which project these notes belong to. Choose a project.")
 
@@ -136,7 +136,7 @@ def state(row: MergeRow, choice: MergeChoice | None) -> str:
     return {
         "create": tr("new"),
         "same": tr("identical note exists"),
-        "contained": tr("existing note has all lines"),
+        "contained": tr("existing note contains every line"),
         "blocked": tr("cannot be merged"),
     }[row.state]
 
@@ -152,7 +152,7 @@ def explained(row: MergeRow, choice: MergeChoice | None) -> str:
         text = {
             "both": tr("{path} will contain every line of both notes, with its existing lines first."),
             "beside": tr("{path} does not change; the orphaned note is added as {beside}."),
-            "leave": tr("{path} does not change; the different lines remain only in the orphaned note."),
+            "leave": tr("{path} does not change; the lines that differ remain only in the orphaned note."),
         }[choice or "leave"]
         return text.format(path=visible(row.path), beside=visible(row.beside))
     text = {
@@ -218,7 +218,7 @@ def _blocked(row: MergeRow) -> str:
 def _short_evidence() -> Mapping[str, str]:
     """Return a short description of each kind of evidence."""
     return {
-        "owner": tr("named in the home's files"),
+        "owner": tr("mentioned in this home's files"),
         "root": tr("same first commit"),
         "remote": tr("same remote"),
         "name": tr("same name"),

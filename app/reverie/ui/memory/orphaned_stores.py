@@ -86,7 +86,7 @@ class OrphansPage(QWidget):
         self.none = EmptyPage(icons, "check")
         self.none.say(
             self.tr("No orphaned stores"),
-            self.tr("All notes of this home belong to an existing project or workspace, or are global."),
+            self.tr("Every note in this home is global or belongs to an existing project or workspace."),
         )
         self.stores = two_line_list(self.tr("Orphaned stores"))
         self.stores.currentRowChanged.connect(self._on_store)
@@ -222,7 +222,10 @@ class OrphansPage(QWidget):
             self.tr("&Remove these notes…"),
             ""
             if view.removable
-            else self.tr("You cannot remove these notes: the agent still loads them in their checkout.")
+            else self.tr(
+                "You cannot remove these notes, because the agent still loads them in the checkout that "
+                "they belong to."
+            )
             if store.kind == "other-checkout"
             else self.tr(
                 "Reverie keeps no history of these notes, so you can remove them only with another program."
@@ -776,7 +779,7 @@ class OrphansControl(QObject):
         if view.store.kind == "missing-project":
             # The project may be on a disk that is not mounted.
             question += " " + self.tr(
-                "If the project becomes available again, the agent will not find these notes."
+                "After the removal, the agent will not find these notes even if the project comes back."
             )
         self.page.message.say(
             question,

@@ -126,7 +126,7 @@ class StartPage(QWidget):
             WrapLabel(line)
             for line in (
                 self.tr("Opening a home does not change any of its files."),
-                self.tr("Memories are sent to a model only after you approve the files and the provider."),
+                self.tr("Memories are sent to a remote model only after you approve files and provider."),
                 self.tr("Nothing runs in the background until you turn it on."),
             )
         )
@@ -249,8 +249,8 @@ class PrivacyDialog(QDialog):
             (
                 self.tr("What Reverie reads"),
                 self.tr(
-                    "Reverie reads the memories of your homes and the files stored with them: pins and "
-                    "usage, records of past runs, and instruction files. It opens transcripts and traces "
+                    "Reverie reads the memories in your homes and the files stored with them: pins and use "
+                    "counts, records of past runs, and instruction files. It opens transcripts and traces "
                     "only when a view or a run needs them. Viewing files never changes them."
                 ),
             ),
@@ -264,22 +264,21 @@ class PrivacyDialog(QDialog):
             (
                 self.tr("What runs in the background"),
                 self.tr(
-                    "Nothing runs in the background by default: background runs are off in every home "
-                    "until you turn them on in Settings. The history keeps the state before and after "
-                    "each run, so you can undo all its changes."
+                    "Background runs are off in every home until you turn them on in Settings. The history "
+                    "keeps the state before and after each run, so you can undo what the run changed."
                 ),
             ),
             (
                 self.tr("Where text is sent"),
                 self.tr(
                     "A run without a model sends nothing. A run with a model sends the memories, and any "
-                    "other text the model reads, to the model's provider. Before the first such run, "
-                    "Reverie shows you the files and the provider and asks for your approval."
+                    "other text the model reads, to the model's provider. Before the first run with a "
+                    "remote model, Reverie shows you the files and the provider and asks for your approval."
                 ),
             ),
             (
                 self.tr("Where Reverie stores its own files"),
-                self.tr("Settings: {settings}. History, runs and drafts: {data} and {state}.").format(
+                self.tr("Settings: {settings}. History and runs: {data}. Drafts and logs: {state}.").format(
                     settings=_short(profile.settings_file),
                     data=_short(profile.data),
                     state=_short(profile.state),

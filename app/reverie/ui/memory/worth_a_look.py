@@ -113,7 +113,7 @@ def _filters() -> dict[str, tuple[str, str]]:
         "duplicates": (tr("Duplicates"), tr("Memories with the same or similar content")),
         "contradictions": (
             tr("Contradictions"),
-            tr("Memories that contradict each other, or that a newer one has superseded"),
+            tr("Memories that contradict each other or have been superseded by a newer one"),
         ),
         "stale": (tr("Stale"), tr("Statements about the project that are no longer true")),
         "warnings": (tr("Warnings"), tr("Secrets, suspicious instructions, hidden or damaged text")),
@@ -299,7 +299,7 @@ class WorthPage(TabPage):
         self.diff.setMinimumHeight(scaled(self.font(), _LOWEST_DIFF))
         self.diff.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self.apply = FitPushButton(
-            self.tr("&Apply suggestion"), self.tr("Make the suggested change (A); you can undo it")
+            self.tr("&Apply suggestion"), self.tr("Apply the suggested change (A); you can undo this")
         )
         # A shortcut, because a list takes every letter as the beginning of a row to find.
         key = QShortcut(
@@ -317,7 +317,7 @@ class WorthPage(TabPage):
         self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Merge the memories into one by hand"))
         self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the outdated part of this statement"))
         self.fix_all = FitPushButton(
-            self.tr("Fix &all"), self.tr("Update all statements whose new value is known")
+            self.tr("Fix &all"), self.tr("Update all outdated statements whose current value is known")
         )
         self.both = FitPushButton(
             self.tr("Keep &both"), self.tr("Leave both memories unchanged and do not show this pair again")
@@ -413,7 +413,9 @@ class WorthPage(TabPage):
         elif report is not None and chosen == "all":
             self.title.say(self.tr("Nothing needs your attention"))
         elif report is not None:
-            self.title.say(counted("No findings in 1 memory", "No findings in %n memories", report.notes))
+            self.title.say(
+                counted("Checked 1 memory: nothing found", "Checked %n memories: nothing found", report.notes)
+            )
         self.chips.say(
             {key: len(report.matters(kinds)) for key, kinds in _FILTERS.items()} if report is not None else {}
         )
@@ -778,7 +780,7 @@ class WorthControl(QObject):
         """Apply the suggestion of a finding as a run, and offer Undo."""
         if finding.suggestion is not None:
             why = visible(said(finding.suggestion.why))
-            sentence = self.tr("Made the suggested change. {why}").format(why=why)
+            sentence = self.tr("Applied the suggested change. {why}").format(why=why)
             self._decide(finding, "suggestion", sentence)
 
     def _keep(self, finding: MemoryFinding, number: int) -> None:
@@ -843,8 +845,8 @@ class WorthControl(QObject):
             if self.dialog is dialog:
                 dialog.accept()
             said = counted(
-                "Memories merged; 1 memory was deleted.",
-                "Memories merged; %n memories were deleted.",
+                "Memories merged; 1 redundant memory was deleted.",
+                "Memories merged; %n redundant memories were deleted.",
                 len(undo.removed),
             )
             self._offer(session, undo, said)

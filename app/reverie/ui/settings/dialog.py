@@ -106,7 +106,7 @@ class SettingsDialog(QDialog):
 
     def _lay_out(self) -> None:
         letter = self.fontMetrics().averageCharWidth()
-        self.side.setAccessibleName(self.tr("Pages of the settings"))
+        self.side.setAccessibleName(self.tr("Settings pages"))
         self.side.setFrameShape(QListWidget.Shape.NoFrame)
         self.side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.side.addItems([page.title for page in self.pages.values()])

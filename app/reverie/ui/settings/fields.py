@@ -190,7 +190,7 @@ class Field(QObject):
             # The values of headers are secrets, so only their names are shown.
             widget.clear()
             names = ", ".join(visible(name) for name in value)
-            widget.setPlaceholderText(names or self.tr("Name: value; another: value"))
+            widget.setPlaceholderText(names or self.tr("Header: value; Another-Header: value"))
         else:
             widget.setText(value)
 
@@ -223,7 +223,7 @@ class Field(QObject):
         if setting.last == "base_url" and not is_base_url(value):
             return self.tr("The address must start with http:// or https://.")
         bad = value is None or (setting.pattern and re.search(setting.pattern, value) is None)
-        return self.tr("“{label}” is not valid.").format(label=label(setting.key)) if bad else ""
+        return self.tr("The value of “{label}” is not valid.").format(label=label(setting.key)) if bad else ""
 
 
 def _change_signal(widget: Control) -> SignalInstance:
@@ -241,7 +241,7 @@ def _change_signal(widget: Control) -> SignalInstance:
 
 
 def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
-    """Return a copy of `before`, with the values set that `text` gives as `Name: value; another: value`.
+    """Return a copy of `before`, with the values set from `text`: `Header: value; Another-Header: value`.
 
     An empty value removes the name; names that `text` does not mention keep their values. Returns None if
     `text` is invalid.

@@ -179,7 +179,7 @@ class ModelForm(SettingsPage):
         self.add_setting(f"{_PREFIX}base_url")
         about = self.tr("Stored in the system's keyring, never in a file")
         self.add_row(_("&Key"), _with(self.key, self.forget), about)
-        self.add_row(_("Mode&l"), self.model, self.tr("A model of this service"))
+        self.add_row(_("Mode&l"), self.model, self.tr("The name of a model that this service offers"))
         self.form.addRow(FlowLayout(self.test_button, self.use_button))
         self.form.addRow(self.results)
         self.results.say([])

@@ -104,8 +104,8 @@ PAGES: tuple[PageSpec, ...] = (
                 _("The environment variable that contains the key. Leave empty to use the default "
                   "variable.")),
             SettingSpec("providers.*.headers", _("&Headers"), _("Headers to send with every request, in "
-                  "the form “Name: value; another: value”. Values are secret and never shown. A name "
-                  "without a value removes that header.")),
+                  "the form “Header: value; Another-Header: value”. Values are secret and never shown. A "
+                  "name without a value removes that header.")),
             SettingSpec("providers.*.timeout_s", _("T&imeout"), _("How long to wait while the service "
                   "sends no data. The default is 2 minutes, or 10 minutes for a service on this machine."),
                 unit=_(" s"), zero=_("default")),

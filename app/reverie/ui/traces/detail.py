@@ -416,7 +416,7 @@ class MessagesView(QScrollArea):
                 yield MessageText(title, detail.texts[key])
         for attempt, answer in zip(detail.facts.attempts, detail.answers, strict=True):
             for message in attempt.messages:
-                title = self.tr("Attempt {n}, sent as {role}").format(n=attempt.index, role=message.role)
+                title = self.tr("Attempt {n}, {role} message").format(n=attempt.index, role=message.role)
                 yield MessageText(title, message.text)
             title = self.tr("Attempt {n}, the model's response").format(n=attempt.index)
             yield MessageText(title, answer or attempt.error or self.tr("(nothing)"))
@@ -527,7 +527,7 @@ class TraceDetailView(Column):
         row = FlowLayout()
         for key, icon, label, tip in (
             ("transcript", "open", self.tr("&Transcript"), self.tr("Show this point in the conversation")),
-            ("compare", "preview", self.tr("C&ompare…"), self.tr("Compare two selected traces side by side")),
+            ("compare", "preview", self.tr("C&ompare…"), self.tr("Compare the two selected traces")),
             ("replay", "refresh", self.tr("Re&play…"), self._replay_tip),
             ("copy", "copy", self.tr("Copy &summary"), self.tr("Copy the verdict, evidence and facts")),
             ("export", "save", self.tr("&Export…"), self.tr("Save the trace as a file")),

@@ -128,7 +128,9 @@ def _is_preview(entry: ActivityEntry) -> bool:
 def text_words(entry: ActivityEntry) -> str:
     """Return the text of an entry; for a preview, it begins with the statement that nothing was written."""
     text = visible(entry.text)
-    return tr("Preview: nothing changed yet. {summary}").format(summary=text) if _is_preview(entry) else text
+    if not _is_preview(entry):
+        return text
+    return tr("Preview: nothing has been changed yet. {summary}").format(summary=text)
 
 
 def right_words(row: LogRow, now: int) -> str:

@@ -273,8 +273,8 @@ class ReplayDialog(QDialog):
         row, facts = detail.row, detail.facts
         self.title.say(
             self.tr(
-                "{what} of {when}, replayed on a copy of the memory as it was then. No files are "
-                "changed, and secrets in the texts are not sent."
+                "{what} from {when}, replayed on a copy of the memory as it was then. No files are "
+                "changed, and secrets in the text are not sent."
             ).format(what=kind_label(row.kind), when=when(row.started_at))
         )
         self.model.clear()

@@ -50,7 +50,7 @@ def verdict_label(name: str) -> str:
         "rejected": tr("Blocked by a safety check"),
         "tool-failed": tr("Tool failed"),
         "prose": tr("Responded with text only"),
-        "never-called": tr("Never called the tool"),
+        "never-called": tr("Never called the write tool"),
         "limit": tr("Reached a limit"),
         "cancelled": tr("Cancelled"),
         "damaged": tr("Damaged trace"),
@@ -153,7 +153,7 @@ def span_words(span: TimeSpan) -> str:
         "call": tr("Attempt {attempt}, response {step}, {label}"),
     }[span.kind].format(attempt=span.attempt, step=span.step, label=visible(span.label))
     length = duration_label(span.end - span.start)
-    text = tr("{what}: started after {start}, took {length}").format(
+    text = tr("{what}: started {start} into the run, took {length}").format(
         what=what, start=duration_label(span.start), length=length
     )
     notes = [tr("failed")] if span.failed else []

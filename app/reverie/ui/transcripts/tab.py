@@ -611,7 +611,7 @@ class JobsDialog(QDialog):
         self._lane = lane
         self._session: HomeSession | None = None
         self.is_read = False
-        self.setWindowTitle(self.tr("Jobs of the agent"))
+        self.setWindowTitle(self.tr("The agent's background jobs"))
         self.resize(900, 460)
         self.summary = WrapLabel()
         self.message = MessageBar(icons, "jobs-message", closable=False)

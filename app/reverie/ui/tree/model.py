@@ -257,7 +257,7 @@ class MemoryTreeModel(NodeModel):
         if name.startswith("."):
             return self.tr("The name must not start with a dot, because such files are never listed.")
         if target in self._modified:
-            return self.tr("A memory with this name has unsaved text.")
+            return self.tr("Another memory with this name has unsaved text. Choose another name.")
         if self.is_taken(target):
             return self.tr("{name} already exists.").format(name=visible(name))
         problem = name_problem(target)
@@ -424,10 +424,7 @@ class MemoryTreeModel(NodeModel):
             facts.append(self.tr("Pinned: a consolidation never deletes or renames this memory"))
         if usage.unknown_to_agent:
             facts.append(
-                self.tr(
-                    "The running agent has not loaded this pin or usage change yet; Reverie keeps the "
-                    "change until the agent restarts"
-                )
+                self.tr("Reverie keeps this pin change; the running agent will read it when it restarts")
             )
         if data.changed:
             facts.append(
@@ -451,7 +448,7 @@ class MemoryTreeModel(NodeModel):
         if look.pinned:
             parts.append(self.tr("pinned"))
         if look.pin_unknown:
-            parts.append(self.tr("change not yet loaded by the running agent"))
+            parts.append(self.tr("pin change not yet read by the running agent"))
         if look.badge:
             parts.append(
                 {

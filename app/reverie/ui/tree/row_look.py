@@ -113,7 +113,7 @@ def _when_read(loading: Loading) -> str:
         return tr("read when needed")
     if loading == "approval":
         return tr("read after approval")
-    return tr("read by another part of the agent") if loading == "elsewhere" else tr("not read by the agent")
+    return tr("not loaded as instructions") if loading == "elsewhere" else tr("not read by the agent")
 
 
 def _of_notice(data: NoticeData) -> RowLook:

@@ -111,7 +111,7 @@ class HomeCloser(QObject):
             self._show_another(home)
         self._homes.close_home(home)
         self._tab.situation_changed.emit()
-        text = self.tr("Closed {home}; its files were not changed.")
+        text = self.tr("Closed {home}. Its files remain on disk.")
         self.status_message.emit(text.format(home=session.info.label))
 
     def _show_another(self, closed: str) -> None:

@@ -252,8 +252,8 @@ class OpenHomes(QObject):
         known = self._sessions.get(opened.info.id)
         if known is not None and known.engine is not link:
             text = self.tr(
-                "{root} on {machine} was not opened, because it has the same home ID as {home}, "
-                "which is already open."
+                "{root} on {machine} was not opened, because its home ID is the same as that of {home}, "
+                "which is already open. Close that home first."
             )
             root, home = opened.info.root, known.info.label
             self.noticed.emit(text.format(root=root, machine=link.machine_name, home=home))

@@ -113,7 +113,7 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "undo": tr("There is nothing to undo."),
         "redo": tr("There is nothing to redo."),
         "running": tr("Nothing is running."),
-        "can_consolidate": tr("A consolidation cannot start now."),
+        "can_consolidate": tr("A consolidation cannot start now; the Memory tab shows why."),
         "services": tr("This home has no background services running."),
     }
     for name in fields_of(ActionState):
@@ -308,7 +308,7 @@ class Palette(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._left = False
         self.model = PaletteModel(entries, paths, self)
-        what = self.tr("Search for a command, a setting or a name")
+        what = self.tr("Search for a command, setting, memory, workspace or home")
         where = self.tr("Search for a memory, workspace, home or setting")
         self.field = QLineEdit()
         self.field.setPlaceholderText(what if commands else where)
