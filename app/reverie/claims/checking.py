@@ -475,9 +475,7 @@ class ClaimChecker:
             if "/" not in value and elsewhere and to not in elsewhere:
                 return _UNKNOWN  # another file has that name now
             return _Fate(ClaimState.MOVED, commit, to, self._as_written(claim, note, then[0], to))
-        if elsewhere:
-            return _UNKNOWN
-        return _Fate(ClaimState.GONE, commit)
+        return _UNKNOWN if elsewhere else _Fate(ClaimState.GONE, commit)
 
     def _path_followed(self, path: str, written: HistoryCommit) -> tuple[str, HistoryCommit | None]:
         repository = self.repository

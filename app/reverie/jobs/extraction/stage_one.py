@@ -457,9 +457,7 @@ class _Task(Struct):
             return "fail"
         if checks and checks[-1].code != 0:
             return "fail" if self.aborted or ended[-1] is checks[-1] else "partial"
-        if self.files or (ended and self.aborted):
-            return "partial"
-        return "uncertain"
+        return "partial" if self.files or (ended and self.aborted) else "uncertain"
 
 
 class _RolloutReader:

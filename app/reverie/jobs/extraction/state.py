@@ -618,9 +618,7 @@ def _not_now(thread: Thread, stored: int | None, limits: SelectionLimits, now_ms
     if stored is not None and stored >= thread.updated_at:
         return "up-to-date"
     # The absolute difference: a rollout from a clock that is ahead must not stay active for ever.
-    if abs(now_ms - thread.updated_at) < limits.idle_ms:
-        return "active"
-    return None
+    return "active" if abs(now_ms - thread.updated_at) < limits.idle_ms else None
 
 
 Stage = Literal[

@@ -568,9 +568,7 @@ def _escape_character(character: str) -> str:
     code = ord(character)
     if code < 0x80:
         return f"%{code:02X}"
-    if code in _UNDECODABLE:
-        return f"%{code - 0xDC00:02X}"
-    return f"%u{code:04X}"
+    return f"%{code - 0xDC00:02X}" if code in _UNDECODABLE else f"%u{code:04X}"
 
 
 def _unescape_match(match: re.Match[str]) -> str:

@@ -87,9 +87,7 @@ def conflict_words(result: RunResult) -> str:
 
 def kind_words(run: RunSummary) -> str:
     """Return the name to show for the kind of a run; `Preview` for a dry run."""
-    if run.dry_run:
-        return tr("Preview")
-    return kind_title(run.kind)
+    return tr("Preview") if run.dry_run else kind_title(run.kind)
 
 
 def applied_words(run: RunResult) -> str:
