@@ -164,7 +164,7 @@ def test_several_that_move_take_the_index_and_links_along_once_a_person_saw_it(
     driver.settle()
     folder[:] = ["global", ""]
     hand.move_selected()
-    driver.until(lambda: "Fix the index" in driver.tab.undo_bar.text)
+    driver.until(lambda: "edit them by hand" in driver.tab.undo_bar.text)
     assert (memory / "MEMORY.md").read_text() == INDEX
 
 

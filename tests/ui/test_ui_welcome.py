@@ -81,7 +81,7 @@ def test_privacy_is_three_lines_and_the_rest_is_behind_a_link(
     text = dialog.text
     assert "Viewing files never changes them" in text
     assert "credentials" in text, "what it never reads"
-    assert "background runs are off" in text
+    assert "Background runs are off" in text
     assert str(windows.profile.settings_file) in text
     assert "the model's provider" in text, "where texts go"
     assert not re.search(

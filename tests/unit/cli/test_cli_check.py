@@ -162,7 +162,7 @@ def test_without_a_repository_nothing_is_stale(tmp_path: Path, capsys: pytest.Ca
     assert run(plain, "--json") == 0
     out, err = capsys.readouterr()
     assert [claim["state"] for claim in json.loads(out)] == ["holds", "unknown"]
-    assert "No repository" in err
+    assert "no readable repository" in err
 
 
 def test_a_commit_in_a_directory_without_repository_fails(tmp_path: Path) -> None:

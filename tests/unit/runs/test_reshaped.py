@@ -101,7 +101,7 @@ def test_what_somebody_changed_in_the_new_folder_keeps_the_file_from_coming_back
 def test_half_of_a_reshaped_name_is_not_taken_back(parts: HomeContainer) -> None:
     run_id = reshaped(parts, "file to folder")
     after = tree(parts.home.root)
-    with pytest.raises(Conflict, match="exists at the path of"):
+    with pytest.raises(Conflict, match="now has the path"):
         parts.reverter.revert(run_id, {"/memories/global/testing.md": None})
     assert tree(parts.home.root) == after
 

@@ -139,7 +139,7 @@ def test_what_was_changed_after_the_move_stays_where_it_is(
     undo = Moves(parts).move(context, {OLD: f"{P}/old.md"})
     place = parts.home.scope_root(context, Scope.PROJECT).directory / "old.md"
     place.write_bytes(b"the agent went on\n")
-    with pytest.raises(UserError, match="changed since"):
+    with pytest.raises(UserError, match="changed again later"):
         UserEdits(parts).undo(undo)
     assert place.read_bytes() == b"the agent went on\n"
     assert (parts.home.root / "memory/global/testing-old.md").exists()
