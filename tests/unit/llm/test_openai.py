@@ -356,7 +356,7 @@ def test_a_flood_of_calls_is_read_in_time() -> None:
     flood = [part(number, id=f"id-{number}", name="view", arguments="{}") for number in range(count)]
     begun = time.monotonic()
     reader.feed(ServerEvent("", json.dumps(chunk(tool_calls=flood))))
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60
     assert len(reader.turn().message.tool_calls) == count
 
 
