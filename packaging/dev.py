@@ -417,8 +417,8 @@ def compile_tests(python: Path) -> None:
 
 def run_tests(python: Path, arguments: Sequence[str]) -> int:
     words = pytest_arguments(arguments)
-    # Two more than there are cores: for half of the time a test waits, for a child process or for a limit.
-    workers = str((os.cpu_count() or 1) + 2)
+    # One more than there are cores: for half of the time a test waits, for a child process or for a limit.
+    workers = str((os.cpu_count() or 1) + 1)
     # Slow tests come first; a worker that has finished takes half of the tests that another still has to run.
     spread = ["-n", workers, "--dist", "worksteal"]
     if any(word.startswith(("-n", "-p", "--pdb")) for word in words):
