@@ -685,6 +685,4 @@ def feed_catalogue(parts: HomeContainer, dirty: Collection[Path] | None, watcher
 
 
 def _name_hits(path: str, query: SearchQuery) -> tuple[tuple[int, int], ...]:
-    if query.regex:
-        return regex_hits(path, query.regex)
-    return term_hits(path, query.terms)
+    return regex_hits(path, query.regex) if query.regex else term_hits(path, query.terms)

@@ -78,7 +78,8 @@ def headline(view: FailuresView) -> str:
     """Return a text with the number of lessons that the next attempt gets."""
     if not view.lessons:
         return tr("Nothing has failed here")
-    if not (count := len(view.injected)):
+    count = len(view.injected)
+    if not count:
         return tr("The next attempt will get no lessons")
     return counted("The next attempt will get 1 lesson", "The next attempt will get %n lessons", count)
 

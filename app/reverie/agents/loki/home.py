@@ -155,9 +155,7 @@ class LokiHome(Home):
             return FileRule("read-only", _RECORD)
         if parts[-1] in FOLDERS or "vectors" in parts or "episodic" in parts:
             return FileRule("read-only", _KEPT)
-        if _DATABASE.match(parts[-1]):
-            return FileRule("read-only", _KEPT)
-        return FileRule()
+        return FileRule("read-only", _KEPT) if _DATABASE.match(parts[-1]) else FileRule()
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         """Return "kept": loki-mode consolidates its memories itself, so no consolidation changes them."""

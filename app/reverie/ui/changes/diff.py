@@ -379,8 +379,10 @@ def merge_words(counts: Mapping[Fate, int]) -> str:
     if known == 1:
         said = [tr("The kept memory already had this line.")] if counts["same"] else []
     if counts["moved"]:
-        one, n = "1 line was moved to the kept memory.", counts["moved"]
-        said.append(counted(one, "%n lines were moved to the kept memory.", n))
+        moved = counts["moved"]
+        said.append(
+            counted("1 line was moved to the kept memory.", "%n lines were moved to the kept memory.", moved)
+        )
     if counts["reworded"]:
         said.append(counted("1 line was reworded.", "%n lines were reworded.", counts["reworded"]))
     if counts["gone"]:

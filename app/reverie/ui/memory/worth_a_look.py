@@ -252,9 +252,10 @@ class Pair(QWidget):
         self._set_minimum()
 
     def _set_minimum(self) -> None:
-        """Keep the pair high enough for its headings, whose height depends on the width.
+        """Set the minimum height so that no line of the two headings is cut off at the present width.
 
-        A splitter respects minimum heights, but no heights that depend on a width.
+        Not a `Column`: it asks for a new layout at each change of its width, and in a page that scrolls this
+        does not end, because the scroll bar comes and goes.
         """
         needed = self._heads.heightForWidth(self.width()) + UNIT + self.sides.minimumSizeHint().height()
         self.setMinimumHeight(max(scaled(self.font(), _LOWEST_PAIR), needed))
