@@ -19,10 +19,7 @@ from typing import Any
 
 from reverie.agents.codex.transcript import timestamp_ms
 from reverie.agents.reading import as_list, as_text, texts_of
-from reverie.agents.transcript_lines import (
-    decoded_row,
-    reading_transcript,
-)
+from reverie.agents.transcript_lines import decoded_row, reading_transcript
 from reverie.resources import resource_table
 from reverie.values import Struct, field
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import re
 
-from reverie.agents.capabilities import (
-    ComparableText,
-)
+from reverie.agents.capabilities import ComparableText
 
 _BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
 _KEY = re.compile(r"(?P<indent>[ \t]*)(?P<key>[A-Za-z_][\w-]*):(?P<value>[^\n]*)")

@@ -48,14 +48,7 @@ from reverie.agents.capabilities import (
 )
 from reverie.agents.claude.checks import memory_checks
 from reverie.agents.claude.consolidation import ClaudeLock, Ended
-from reverie.agents.claude.locations import (
-    DAILY_LOG,
-    DIRECTORY,
-    KIND,
-    LOCK_NAME,
-    SESSION,
-    TEAM,
-)
+from reverie.agents.claude.locations import DAILY_LOG, DIRECTORY, KIND, LOCK_NAME, SESSION, TEAM
 from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.claude.projects import NOTES, NOTES_FILE, ProjectCache, ProjectDirectory, StoredSession
 from reverie.agents.claude.running_sessions import running_sessions

@@ -9,11 +9,7 @@ import os
 from pathlib import Path
 
 from reverie.agents.claude.transcript import TranscriptEntry, entry_of, message_text, tool_uses, usage_of
-from reverie.agents.transcript_lines import (
-    LINE_BYTES,
-    decoded_row,
-    reading_transcript,
-)
+from reverie.agents.transcript_lines import LINE_BYTES, decoded_row, reading_transcript
 from reverie.text.summaries import estimate_tokens
 from reverie.values import Struct, field
 

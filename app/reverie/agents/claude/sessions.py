@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from reverie.agents.claude.locations import (
-    DIRECTORY,
-)
+from reverie.agents.claude.locations import DIRECTORY
 from reverie.agents.claude.projects import NOTES, ProjectDirectory, StoredSession, listed
 from reverie.agents.reading import directory_names
 from reverie.files.directory import is_directory, is_file

@@ -19,19 +19,9 @@ from reverie.agents.claude.locations import (
     existing_directory,
 )
 from reverie.agents.claude.projects import NOTES, ProjectCache
-from reverie.agents.claude.settings import (
-    Checkouts,
-    Machine,
-    MemorySettings,
-    memory_base,
-    memory_settings,
-)
+from reverie.agents.claude.settings import Checkouts, Machine, MemorySettings, memory_base, memory_settings
 from reverie.agents.reading import directory_names
-from reverie.agents.scopes import (
-    Scope,
-    ScopeRoot,
-    ScopeUnavailable,
-)
+from reverie.agents.scopes import Scope, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable
 from reverie.files.directory import is_directory
 from reverie.values import replace

@@ -10,12 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from reverie.agents.capabilities import (
-    ModelService,
-)
-from reverie.agents.codex.locations import (
-    config,
-)
+from reverie.agents.capabilities import ModelService
+from reverie.agents.codex.locations import config
 
 _USUAL_PROVIDER = "openai"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")

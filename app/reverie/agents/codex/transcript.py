@@ -21,9 +21,7 @@ from typing import Any
 
 from reverie.agents.reading import as_count, as_object, as_text, objects_of, texts_of
 from reverie.agents.transcript_lines import rows_of
-from reverie.agents.transcripts import (
-    ReadStatistics,
-)
+from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import Unavailable
 from reverie.resources import resource_table
 from reverie.values import Struct

@@ -18,20 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.base import Home, HomeContents, Project, TranscriptSource, WatchedPlace
-from reverie.agents.capabilities import (
-    AgentCheck,
-    AgentJob,
-    StatusLine,
-)
+from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine
 from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.known_layouts import loki_database, loki_root, refusals
 from reverie.agents.loki.database import database_patterns, rendered_database
 from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, STORE
-from reverie.agents.loki.records import (
-    moment,
-    read_object,
-    text_of,
-)
+from reverie.agents.loki.records import moment, read_object, text_of
 from reverie.agents.loki.rendering import rendered
 from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (

@@ -8,22 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import (
-    WatchedPlace,
-)
-from reverie.agents.mux.models import (
-    AGENT,
-)
-from reverie.agents.mux.names import (
-    is_plain_component,
-)
+from reverie.agents.base import WatchedPlace
+from reverie.agents.mux.models import AGENT
+from reverie.agents.mux.names import is_plain_component
 from reverie.agents.reading import directory_names
 from reverie.files.directory import is_directory
 
 if TYPE_CHECKING:
-    from reverie.agents.capabilities import (
-        DumpPlaces,
-    )
+    from reverie.agents.capabilities import DumpPlaces
 
 
 DUMPS = "debug_obj"

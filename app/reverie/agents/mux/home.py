@@ -31,13 +31,7 @@ from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
 from reverie.agents.mux.config import find_workspace, parse_config
 from reverie.agents.mux.locations import ACTIVITY, CONFIG, CONFIG_BYTES, COVERAGE, USAGE
-from reverie.agents.mux.models import (
-    AGENT,
-    dream_enabled,
-    dream_model,
-    writer_config,
-    writer_place,
-)
+from reverie.agents.mux.models import AGENT, dream_enabled, dream_model, writer_config, writer_place
 from reverie.agents.mux.names import (
     MULTI_PROJECT_BUCKET,
     is_plain_component,
@@ -46,15 +40,7 @@ from reverie.agents.mux.names import (
     strip_trailing_separators,
 )
 from reverie.agents.reading import read_json
-from reverie.agents.scopes import (
-    Caps,
-    ProjectGap,
-    Refusal,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    ScopeUnavailable,
-)
+from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import is_directory, is_file, read_regular
 from reverie.values import replace

@@ -10,29 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.base import (
-    HomeContents,
-    LostStore,
-    Orphan,
-)
+from reverie.agents.base import HomeContents, LostStore, Orphan
 from reverie.agents.mux.config import text_at
 from reverie.agents.mux.dumps import dump_places
 from reverie.agents.mux.locations import CONFIG_BYTES, COVERAGE, USAGE
-from reverie.agents.mux.models import (
-    below,
-)
-from reverie.agents.mux.names import (
-    base_name,
-    project_dir_name,
-)
+from reverie.agents.mux.models import below
+from reverie.agents.mux.names import base_name, project_dir_name
 from reverie.agents.reading import directory_names, file_names, read_json
-from reverie.agents.scopes import (
-    ProjectGap,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    unescape_key,
-)
+from reverie.agents.scopes import ProjectGap, Scope, ScopeContext, ScopeRoot, unescape_key
 from reverie.files.directory import is_directory
 
 _KEY_PREFIX = "project:"

@@ -13,13 +13,8 @@ from typing import Any
 
 from reverie.agents.mux.transcript import FILES, row_metadata
 from reverie.agents.reading import objects_of
-from reverie.agents.transcript_lines import (
-    decoded_row,
-    opened_transcript,
-)
-from reverie.agents.transcripts import (
-    MemoryCall,
-)
+from reverie.agents.transcript_lines import decoded_row, opened_transcript
+from reverie.agents.transcripts import MemoryCall
 from reverie.errors import UserError
 
 _log = logging.getLogger("reverie.transcripts")

@@ -10,19 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.mux.locations import CONFIG, CONFIG_BYTES, COVERAGE, USAGE
-from reverie.agents.mux.models import (
-    AGENT,
-    INTERVAL,
-    below,
-)
+from reverie.agents.mux.models import AGENT, INTERVAL, below
 from reverie.agents.reading import read_json
 from reverie.files.directory import is_directory, is_file
 from reverie.text.summaries import phrase, together
 
 if TYPE_CHECKING:
-    from reverie.agents.capabilities import (
-        MemoryKinds,
-    )
+    from reverie.agents.capabilities import MemoryKinds
 
 
 _COPIES = "debug_obj/memories"

@@ -11,15 +11,7 @@ from typing import Any
 
 from reverie.agents.mux.transcript import MuxTranscript, row_metadata, turn_of
 from reverie.agents.reading import as_shown, as_text, objects_of
-from reverie.agents.transcripts import (
-    Message,
-    MessageKind,
-    ReadStatistics,
-    Speaker,
-    ToolUse,
-    Turn,
-    TurnKind,
-)
+from reverie.agents.transcripts import Message, MessageKind, ReadStatistics, Speaker, ToolUse, Turn, TurnKind
 
 _KINDS: dict[TurnKind, MessageKind] = {
     "message": "message",

@@ -10,21 +10,11 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reverie.agents.base import (
-    HomeContents,
-    Orphan,
-)
+from reverie.agents.base import HomeContents, Orphan
 from reverie.agents.mux.config import MuxConfig
-from reverie.agents.mux.names import (
-    MULTI_PROJECT_BUCKET,
-    project_dir_name,
-)
+from reverie.agents.mux.names import MULTI_PROJECT_BUCKET, project_dir_name
 from reverie.agents.reading import directory_names, file_names
-from reverie.agents.scopes import (
-    Scope,
-    ScopeRoot,
-    escape_key,
-)
+from reverie.agents.scopes import Scope, ScopeRoot, escape_key
 from reverie.text.summaries import some
 
 _OLD_PROJECT_STORES = "project-memory"

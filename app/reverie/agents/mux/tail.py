@@ -12,11 +12,7 @@ from typing import Any, BinaryIO
 
 from reverie.agents.mux.transcript import row_metadata, turn_of
 from reverie.agents.reading import as_text, objects_of
-from reverie.agents.transcript_lines import (
-    LINE_BYTES,
-    decoded_row,
-    reading_transcript,
-)
+from reverie.agents.transcript_lines import LINE_BYTES, decoded_row, reading_transcript
 from reverie.agents.transcripts import (
     OPEN_IDS,
     RECENT_IDS,

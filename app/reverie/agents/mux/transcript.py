@@ -19,15 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.reading import as_count, as_object, objects_of, texts_of
-from reverie.agents.transcript_lines import (
-    decoded_rows,
-    transcript_lines,
-)
-from reverie.agents.transcripts import (
-    Boundary,
-    Turn,
-    TurnKind,
-)
+from reverie.agents.transcript_lines import decoded_rows, transcript_lines
+from reverie.agents.transcripts import Boundary, Turn, TurnKind
 from reverie.errors import Unavailable
 
 LARGEST = 1 << 30
