@@ -23,16 +23,22 @@ import contextlib
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.codex.locations import config
-from reverie.agents.reading import entries_in, file_names, read_json
+from reverie.agents.reading import (
+    as_object,
+    cached_until_changed,
+    entries_in,
+    file_names,
+    read_beginning,
+    read_json,
+)
 from reverie.agents.scopes import Refusal
 from reverie.errors import UserError
-from reverie.files.directory import is_directory, is_file, is_there, open_regular, read_regular
+from reverie.files.directory import is_directory, is_file, is_there
 
 if TYPE_CHECKING:
     from reverie.files.sqlite import Database, Row
@@ -160,8 +166,7 @@ def codex_memories(home: Path) -> tuple[str, ...]:
         if newer or (schema and int(schema) > _KNOWN_SCHEMA):
             known = "memories/ and memories_v2/, with memories_1.sqlite and memories_v2_1.sqlite"
             found.append(f"The home contains {name}. Reverie recognizes {known}.")
-    memories = config(home)[0].get("memories")
-    version = memories.get("version") if isinstance(memories, dict) else None
+    version = as_object(config(home)[0].get("memories")).get("version")
     if version is not None and version not in _CODEX_VERSIONS:
         found.append(
             f"config.toml has [memories] version {_shown(version)}. Reverie knows {_listed(_CODEX_VERSIONS)}."
@@ -370,19 +375,16 @@ def _shape(path: Path) -> _Shape:
     Empty if the file cannot be read or parsed, or contains something other than an object.
     """
     try:
-        status = path.stat()
+        return _shape_of(path)
     except OSError:
         return {}
-    return _shape_of(path, status.st_ino, status.st_mtime_ns, status.st_size)
 
 
-@lru_cache(maxsize=512)
-def _shape_of(path: Path, _inode: int, _mtime_ns: int, _size: int) -> _Shape:
+@cached_until_changed(512)
+def _shape_of(path: Path) -> _Shape:
     try:
-        data = read_json(path, _JSON_BYTES)
+        data = as_object(read_json(path, _JSON_BYTES))
     except (OSError, ValueError):
-        return {}
-    if not isinstance(data, dict):
         return {}
     return {
         key: type(value) if isinstance(value, list | dict) else value
@@ -397,10 +399,7 @@ def _first_line(path: Path) -> str:
 def _head(path: Path) -> str:
     """Return the beginning of a file as text; empty if the file is missing or cannot be read."""
     try:
-        if path.stat().st_size <= _HEAD_BYTES:
-            return read_regular(path, _HEAD_BYTES).decode("utf-8", "replace")
-        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
-            return file.read(_HEAD_BYTES).decode("utf-8", "replace")
+        return read_beginning(path, _HEAD_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
 

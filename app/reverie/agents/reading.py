@@ -9,10 +9,41 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from reverie.files.directory import read_regular
+from reverie.files.directory import open_regular, read_regular
+
+_Read = TypeVar("_Read")
+
+
+def cached_until_changed(most: int) -> Callable[[Callable[[Path], _Read]], Callable[[Path], _Read]]:
+    """Return a decorator for a function that reads one file: its result is cached until the file changes.
+
+    A file is unchanged while its inode, size and time of change are the same. `most`: the number of results
+    that are cached. The function then also raises `OSError` if the file cannot be examined.
+    """
+
+    def decorated(read: Callable[[Path], _Read]) -> Callable[[Path], _Read]:
+        @lru_cache(maxsize=most)
+        def of_version(path: Path, _inode: int, _mtime_ns: int, _size: int) -> _Read:
+            return read(path)
+
+        @wraps(read)
+        def current(path: Path) -> _Read:
+            status = path.stat()
+            return of_version(path, status.st_ino, status.st_mtime_ns, status.st_size)
+
+        return current
+
+    return decorated
+
+
+def read_beginning(path: Path, most: int) -> bytes:
+    """Return at most the first `most` bytes of a regular file; raise `OSError` if it cannot be read."""
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        return file.read(most)
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:

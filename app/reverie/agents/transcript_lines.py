@@ -57,6 +57,12 @@ def reading_transcript(path: Path) -> Iterator[BinaryIO]:
         raise user_error_from_os(error, f"The transcript {path.name} could not be read.") from error
 
 
+def end_of(file: BinaryIO, most: int) -> bytes:
+    """Return at most the last `most` bytes of an open file."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+    return file.read(most)
+
+
 def transcript_lines(
     path: Path,
     skipped: Callable[[], object],

@@ -6,24 +6,21 @@ Threading: blocking; any thread but the GUI's. Failure: a transcript that cannot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 
 from reverie.agents.claude.attachments import LoadedContext, recorded
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.running_sessions import running_sessions
+from reverie.agents.reading import cached_until_changed
 from reverie.agents.scopes import ScopeContext
 from reverie.context.facts import SessionRecord
 from reverie.errors import UserError
 from reverie.files.locks import is_running
 
 _SESSIONS = 5
-
-
 _MOST_FILES = 2000
-
-
 _SESSIONS_BYTES = 64 << 20
+_recorded_version = cached_until_changed(64)(recorded)
 
 
 def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
@@ -87,15 +84,9 @@ def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContex
 
 def _recorded_in(path: Path) -> LoadedContext | None:
     try:
-        status = path.stat()
-        return _recorded_version(path, status.st_mtime_ns, status.st_size)
+        return _recorded_version(path)
     except (OSError, UserError):
         return None
-
-
-@lru_cache(maxsize=64)
-def _recorded_version(path: Path, _mtime_ns: int, _size: int) -> LoadedContext:
-    return recorded(path)
 
 
 def _runs(config: Path, session_id: str | None) -> bool:

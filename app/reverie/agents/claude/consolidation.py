@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from reverie.agents.capabilities import LockBefore
 from reverie.agents.claude.locations import LOCK_NAME
 from reverie.agents.codex.transcript import timestamp_ms
-from reverie.agents.transcript_lines import decoded_row, opened_transcript
+from reverie.agents.transcript_lines import decoded_row, end_of, opened_transcript
 from reverie.clock import HOUR_MS
 from reverie.errors import Busy, Conflict, UserError, user_error_from_os
 from reverie.files.directory import walk_paths
@@ -104,9 +104,7 @@ def _recorded_since(transcript: Path, at_ms: int) -> bool:
     """Return whether the last part of a transcript records that a consolidation ended after `at_ms` (UTC)."""
     try:
         with opened_transcript(transcript) as file:
-            size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - _TAIL_BYTES))
-            tail = file.read(_TAIL_BYTES)
+            tail = end_of(file, _TAIL_BYTES)
     except (OSError, UserError):
         return False
     for line in reversed(tail.split(b"\n")):

@@ -21,7 +21,6 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,8 @@ from reverie.agents.claude.locations import (
 )
 from reverie.agents.claude.running_sessions import running_sessions
 from reverie.agents.claude.transcript import first_cwd, session_head
-from reverie.agents.reading import read_json
-from reverie.agents.transcript_lines import opened_transcript
+from reverie.agents.reading import as_object, cached_until_changed, read_json, texts_of
+from reverie.agents.transcript_lines import end_of, opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import leads_to_directory
@@ -167,11 +166,11 @@ class _CacheContents(Struct):
 
 def _kept_in(data: Any) -> _CacheContents:
     kept = _CacheContents()
-    paths, titles = (data.get(key) if isinstance(data, dict) else None for key in ("paths", "titles"))
-    for name, found in paths.items() if isinstance(paths, dict) else ():
+    paths, titles = (as_object(as_object(data).get(key)) for key in ("paths", "titles"))
+    for name, found in paths.items():
         if isinstance(found, list):
-            kept.paths[name] = tuple(path for path in found if isinstance(path, str))
-    for session_id, found in titles.items() if isinstance(titles, dict) else ():
+            kept.paths[name] = texts_of(found)
+    for session_id, found in titles.items():
         match found:
             case [str(title), int(at), str(cwd)]:
                 kept.sessions[session_id] = _SessionSummary(title, at, cwd)
@@ -259,7 +258,6 @@ class ProjectCache:
 
     def _learn_head(self, session: StoredSession) -> bool:
         """Read and store the working directory in a session's transcript; return whether one was found."""
-
         self._tried[session.id] = session.updated_at
         cwd = ""
         if session.transcript is not None:
@@ -346,26 +344,22 @@ class ProjectCache:
         return self._kept
 
     def _typed(self) -> dict[str, tuple[str, ...]]:
-        path = self._config / "history.jsonl"
         try:
-            status = path.stat()
-            return _typed_in(path, status.st_mtime_ns, status.st_size)
+            return _typed_in(self._config / "history.jsonl")
         except OSError:
             return {}
 
 
-@lru_cache(maxsize=8)
-def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
+@cached_until_changed(8)
+def _typed_in(path: Path) -> dict[str, tuple[str, ...]]:
     """Return the working directories of the last prompts in the history file `path`, by directory name.
 
     A key is the name that the agent gives the working directory in `projects/`, cut to `LONGEST` characters.
-    Cached until the file's time or its `size` in bytes changes; the prompts are not stored.
+    The prompts are not stored.
     """
-
     try:
         with opened_transcript(path) as file:
-            file.seek(max(0, size - _HISTORY_BYTES))
-            data = file.read(_HISTORY_BYTES)
+            data = end_of(file, _HISTORY_BYTES)
     except UserError:
         return {}
     found: dict[str, dict[str, None]] = {}

@@ -38,7 +38,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,7 +53,7 @@ from reverie.agents.claude.instruction_text import (
 )
 from reverie.agents.never_opened import CREDENTIAL, UNAPPROVED, may_be_named, never_opened
 from reverie.agents.path_patterns import Glob
-from reverie.agents.reading import file_names, read_json
+from reverie.agents.reading import as_object, cached_until_changed, file_names, read_json, texts_of
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
@@ -195,8 +194,7 @@ class Checkouts:
             if self._file is not None:
                 with contextlib.suppress(OSError, ValueError):
                     data = read_json(self._file, _CACHE_BYTES)
-            found = data.items() if isinstance(data, dict) else ()
-            self._kept = {cwd: root for cwd, root in found if isinstance(root, str)}
+            self._kept = {cwd: root for cwd, root in as_object(data).items() if isinstance(root, str)}
         return self._kept
 
 
@@ -344,9 +342,7 @@ def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[
     """
     found: dict[str, None] = {}
     for file in _files(config, cwd, machine):
-        listed = file.data.get("claudeMdExcludes")
-        if isinstance(listed, list):
-            found.update(dict.fromkeys(each for each in listed if isinstance(each, str) and each))
+        found.update(dict.fromkeys(filter(None, texts_of(file.data.get("claudeMdExcludes")))))
     return tuple(PathPattern(each) for each in list(found)[:_MOST_PATTERNS])
 
 
@@ -424,8 +420,7 @@ def _environment(files: list[_File], machine: Machine) -> dict[str, str]:
     """
     env = dict(machine.env)
     for file in reversed(files):
-        block = file.data.get("env")
-        for name, value in block.items() if isinstance(block, dict) else ():
+        for name, value in as_object(file.data.get("env")).items():
             if file.of_project and name in _NOT_BY_PROJECTS:
                 continue
             if isinstance(value, bool):
@@ -838,10 +833,9 @@ class _Order:
         if self._excludes(origin, path):
             return _Version(), "excluded", _EXCLUDED
         try:
-            status = path.stat()
-            if status.st_size > MOST_BYTES:
+            if path.stat().st_size > MOST_BYTES:
                 return _Version(), "too-large", _TOO_LARGE
-            version = _read_version(path, status.st_mtime_ns, status.st_size, status.st_ino)
+            version = _read_version(path)
         except OSError:
             return _Version(), "start", ""
         if rule and version.limited:
@@ -894,8 +888,8 @@ def _agents_first(found: list[Companion]) -> list[Companion]:
     return early + late
 
 
-@lru_cache(maxsize=4096)
-def _read_version(path: Path, _mtime_ns: int, _size: int, _inode: int) -> _Version:
+@cached_until_changed(4096)
+def _read_version(path: Path) -> _Version:
     text = read_regular(path, MOST_BYTES).decode("utf-8", "replace")
     return _Version(mentions_in(text), is_limited(text), not loaded_text(text))
 

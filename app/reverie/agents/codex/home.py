@@ -16,7 +16,6 @@ Failure: as in `agents.base`.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -64,7 +63,13 @@ from reverie.agents.codex.siblings import sibling_names, siblings
 from reverie.agents.codex.threads import Books, read_books, rollout_finder, source_of, threads
 from reverie.agents.codex.transcript import rollout_head
 from reverie.agents.known_layouts import CODEX_MEMORIES, codex_databases, codex_memories, codex_root, refusals
-from reverie.agents.reading import directory_names, file_names
+from reverie.agents.reading import (
+    as_object,
+    cached_until_changed,
+    directory_names,
+    file_names,
+    read_beginning,
+)
 from reverie.agents.scopes import (
     Caps,
     FileRole,
@@ -78,7 +83,7 @@ from reverie.agents.scopes import (
 )
 from reverie.agents.transcripts import ReadableTranscript
 from reverie.errors import StoreError, Unavailable
-from reverie.files.directory import is_directory, is_file, open_regular
+from reverie.files.directory import is_directory, is_file
 from reverie.files.locks import is_held
 from reverie.values import replace
 
@@ -298,9 +303,7 @@ class CodexHome(Home):
             directory = self._memories / bucket / "memory" / "trace_summaries"
             for name in file_names(directory, []):
                 with contextlib.suppress(OSError, ValueError, OverflowError):
-                    status = (directory / name).stat()
-                    header = _header(directory / name, status.st_mtime_ns, status.st_size)
-                    at = datetime.fromisoformat(header.get("updated_at", ""))
+                    at = datetime.fromisoformat(_header(directory / name).get("updated_at", ""))
                     if (thread_id := thread_of_trace(name)) and at.tzinfo is not None:
                         yield thread_id.lower(), int(at.timestamp() * 1000)
 
@@ -512,9 +515,7 @@ class CodexHome(Home):
         names = [name for name in file_names(directory, []) if name.endswith(".md")]
         for name in names[:_TRACES_LOOKED_AT]:
             try:
-                path = directory / name
-                status = path.stat()
-                cwd = _header(path, status.st_mtime_ns, status.st_size).get("cwd", "")
+                cwd = _header(directory / name).get("cwd", "")
             except OSError:
                 continue
             if cwd and _hashed(_by_hash([cwd]), bucket):
@@ -534,8 +535,7 @@ class CodexHome(Home):
         named += books.project_roots
         data, problem = config(self._root)
         problems += [problem] if problem else []
-        trusted = data.get("projects")
-        named += trusted if isinstance(trusted, dict) else ()
+        named += as_object(data.get("projects"))
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
@@ -555,11 +555,10 @@ class CodexHome(Home):
         return threads(self._root, read_books(self._root, self._cache, self._sqlite_home))
 
 
-@lru_cache(maxsize=4096)
-def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
-    """Return the header of a trace file as name -> value, cached until the file changes."""
-    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
-        head = file.read(_HEADER_BYTES).decode("utf-8", "replace")
+@cached_until_changed(4096)
+def _header(path: Path) -> Mapping[str, str]:
+    """Return the header of a trace file as name -> value."""
+    head = read_beginning(path, _HEADER_BYTES).decode("utf-8", "replace")
     pairs = (line.partition(":") for line in reversed(head.partition("\n\n")[0].splitlines()))
     return {name: value.strip() for name, colon, value in pairs if colon}
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.reading import directory_names, entries_in
+from reverie.agents.reading import cached_until_changed, directory_names, entries_in
 from reverie.files.directory import is_directory, is_file, is_there, read_regular, real_path
 
 KIND = "codex"
@@ -144,22 +144,17 @@ def config(home: Path) -> tuple[Mapping[str, Any], str]:
 
     Both are empty if there is no file.
     """
-    path = home / "config.toml"
     try:
-        status = path.stat()
-        return _parsed(path, status.st_mtime_ns, status.st_size, status.st_ino)
+        return _parsed(home / "config.toml")
     except FileNotFoundError:
         return {}, ""
     except OSError as error:
         return {}, f"config.toml cannot be read: {error.strerror or error}."
 
 
-@lru_cache(maxsize=64)
-def _parsed(path: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[Mapping[str, Any], str]:
-    """Return the contents of config.toml and a message about its problem, as `config` does.
-
-    The result is cached until the file changes.
-    """
+@cached_until_changed(64)
+def _parsed(path: Path) -> tuple[Mapping[str, Any], str]:
+    """Return the contents of config.toml and a message about its problem, as `config` does."""
     import tomllib  # late: the first names need no settings
 
     try:

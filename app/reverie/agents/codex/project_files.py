@@ -5,19 +5,17 @@ Threading: any thread but the GUI's. Failure: files that cannot be read are left
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from reverie.agents.base import Companion
 from reverie.agents.codex.locations import normalised_cwd
 from reverie.agents.codex.store import HANDBOOK, SUMMARY, file_rule
-from reverie.agents.reading import file_names
+from reverie.agents.reading import cached_until_changed, file_names, read_beginning
 from reverie.agents.scopes import Scope
-from reverie.files.directory import open_regular, read_regular
+from reverie.files.directory import read_regular
 from reverie.text.summaries import first_heading
 from reverie.values import replace
 
@@ -101,20 +99,15 @@ def _lines(path: Path) -> list[str]:
 
 def _head(path: Path) -> tuple[str, str]:
     try:
-        status = path.stat()
-        return _head_of(path, status.st_mtime_ns, status.st_size)
+        return _head_of(path)
     except OSError:
         return "", ""
 
 
-@lru_cache(maxsize=4096)
-def _head_of(path: Path, _mtime_ns: int, _size: int) -> tuple[str, str]:
-    """Return the `cwd:` line and the first heading of a rollout summary; empty strings if missing.
-
-    Cached until the file changes.
-    """
-    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
-        beginning = file.read(_HEAD_BYTES)
+@cached_until_changed(4096)
+def _head_of(path: Path) -> tuple[str, str]:
+    """Return the `cwd:` line and the first heading of a rollout summary; empty strings if missing."""
+    beginning = read_beginning(path, _HEAD_BYTES)
     head = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
     found = _CWD.search(head.partition("\n\n")[0])
     return found[1] if found else "", first_heading(beginning)

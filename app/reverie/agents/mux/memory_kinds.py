@@ -5,13 +5,12 @@ Threading: any thread but the GUI's. Failure: files that cannot be read count as
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.mux.locations import CONFIG, CONFIG_BYTES, COVERAGE, USAGE
 from reverie.agents.mux.models import AGENT, INTERVAL, below
-from reverie.agents.reading import read_json
+from reverie.agents.reading import cached_until_changed, read_json
 from reverie.files.directory import is_directory, is_file
 from reverie.text.summaries import phrase, together
 
@@ -31,15 +30,14 @@ def writer_in_use(root: Path) -> bool:
     writes is ignored. This is called for each project, so `config.json` is read again only after it changed.
     """
     try:
-        status = (root / CONFIG).stat()
-        signs = _config_signs(root / CONFIG, status.st_mtime_ns, status.st_size, status.st_ino)
+        signs = _config_signs(root / CONFIG)
     except OSError:
         signs = ()
     return bool(signs) or is_directory(root / _COPIES)
 
 
-@lru_cache(maxsize=16)
-def _config_signs(config: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[str, ...]:
+@cached_until_changed(16)
+def _config_signs(config: Path) -> tuple[str, ...]:
     try:
         return tuple(_signs_in(read_json(config, CONFIG_BYTES)))
     except ValueError:
