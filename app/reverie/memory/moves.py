@@ -56,17 +56,17 @@ def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
     return MovePlan({path: targets[path] for path in plan.targets})
 
 
-def free_path(path: str, taken: Callable[[str], bool]) -> str:
+def free_path(path: str, taken: Callable[[str], bool], gap: str = " ") -> str:
     """Return `path` with the first number, from 2 on, that makes it free: `notes 2.md` for `notes.md`.
 
-    `taken` returns whether a path exists already; `path` itself is not tried.
+    `taken` returns whether a path exists already; `path` itself is not tried. `gap` stands before the number.
     """
     folder, slash, name = path.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     if not stem:
         stem, dot, suffix = name, "", ""
     number = 2
-    while taken(candidate := f"{folder}{slash}{stem} {number}{dot}{suffix}"):
+    while taken(candidate := f"{folder}{slash}{stem}{gap}{number}{dot}{suffix}"):
         number += 1
     return candidate
 

@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reverie.agents.base import Identity, LostStore
-from reverie.agents.scopes import FrontMatterRules, Scope, ScopeContext
+from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.claims.apart import RepositoryIdentities
 from reverie.claims.same_project import ProjectPlace, group_places
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.listing import no_check
+from reverie.memory.moves import free_path
 from reverie.memory.note_merge import merge_note
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import sha256_of_bytes
@@ -54,7 +55,7 @@ from reverie.services.views import (
     Undo,
     file_text,
 )
-from reverie.values import Struct, replace
+from reverie.values import replace
 
 _NAME = re.compile(r"[^\w]+|_")
 _SHOWN_HEX = 10
@@ -116,17 +117,6 @@ def _folded(name: str) -> str:
 
 MOST_BYTES = 64 << 20
 _SHOWN_AT_MOST = 8 * 1024 * 1024
-
-
-class _Target(Struct, frozen=True):
-    """The project, or global memory, into which a store is merged."""
-
-    context: ScopeContext
-    scope: Scope
-    files: RootedDirectory
-    """Access to the files of the target."""
-    taken: Mapping[str, str]
-    """The paths that exist in the target or that this merge adds, with `file` or `directory` for each."""
 
 
 class OrphanService:
@@ -214,8 +204,7 @@ class OrphanService:
         `project_path` is empty for notes of global memory, which need no project. Raises `StoreError` if the
         store is too large.
         """
-        target = self._target(store, project_path)
-        taken = dict(target.taken)
+        _context, root = self._target(store, project_path)
         source = RootedDirectory(store.directory)
         files, more = store_files(store.directory, flat=store.flat)
         if more or sum(file.size for file in files) > MOST_BYTES:
@@ -225,10 +214,15 @@ class OrphanService:
                 next_step="Move some of the files elsewhere first.",
             )
         pins = self._pins(store)
-        # First the rows with a fixed path, so that `_with_beside` knows all taken paths.
-        rows = [self._row(source, target, file, taken, pins) for file in files]
-        placed = tuple(_with_beside(rows, taken, target.scope))
-        return MergePreview(store, target.scope, project_path, placed, problem=self._parts.usage.problem())
+        target = RootedDirectory(root.directory)
+        taken: dict[str, str] = {each.rel: each.kind for each in target.walk().entries}
+        rows = [self._row(source, target, root, file, taken, pins) for file in files]
+        for at, row in enumerate(rows):  # a second path only now that all others are known
+            if row.state == "differs":
+                rel = free_path(row.rel, taken.__contains__, "-")
+                taken[rel] = "file"
+                rows[at] = replace(row, beside=str(memory_path(root.scope, rel)))
+        return MergePreview(store, root.scope, project_path, tuple(rows), self._parts.usage.problem())
 
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
         """Merge the store as `preview` shows; return the `Undo`.
@@ -239,7 +233,7 @@ class OrphanService:
         Raises `Conflict` if a file in the store or at its target differs from the preview.
         """
         self._parts.write_guard.require()
-        target = self._target(preview.store, preview.project_path)
+        context, _root = self._target(preview.store, preview.project_path)
         source = RootedDirectory(preview.store.directory)
         changes: list[HandChange] = []
         pins: dict[str, bool] = {}
@@ -260,7 +254,7 @@ class OrphanService:
                 "There is nothing to merge.", cause="Each file is left where it is or already in the target."
             )
         subject = f"Merged an orphaned store by hand: {preview.store.label}"
-        return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
+        return ChangeSet(self._parts).apply(context, changes, kind="merge", subject=subject, pins=pins)
 
     def remove(self, store: LostStore) -> Undo:
         """Delete the files of an orphaned store; return the `Undo`.
@@ -306,51 +300,52 @@ class OrphanService:
 
     # Merging
 
-    def _target(self, store: LostStore, project_path: str) -> _Target:
-        home = self._parts.home
+    def _target(self, store: LostStore, project_path: str) -> tuple[ScopeContext, ScopeRoot]:
+        """Return the place into which a store is merged: the project or, for its notes, global memory."""
         scope = Scope.GLOBAL if store.scope is Scope.GLOBAL else Scope.PROJECT
-        context = home.context(project_path=project_path, project_given=True)
-        root = home.scope_root(context, scope)
+        context = self._parts.home.context(project_path=project_path, project_given=True)
+        root = self._parts.home.scope_root(context, scope)
         if root.directory == store.directory:
             raise StoreError(
                 "These memories are already in this project.", next_step="Choose another one.", reason="same"
             )
-        files = RootedDirectory(root.directory)
-        return _Target(context, scope, files, {each.rel: each.kind for each in files.walk().entries})
+        return context, root
 
     def _row(
         self,
         source: RootedDirectory,
-        target: _Target,
+        target: RootedDirectory,
+        root: ScopeRoot,
         file: StoreFile,
         taken: dict[str, str],
         pins: frozenset[str],
     ) -> MergeRow:
-        row = MergeRow(file.rel, str(memory_path(target.scope, file.rel)), "blocked", pinned=file.rel in pins)
+        """Return the effect of a merge on one file.
+
+        `taken`: the paths that exist in the target or that this merge adds, with `file` or `directory` for
+        each; a new file is added.
+        """
+        home, rel = self._parts.home, file.rel
+        row = MergeRow(rel, str(memory_path(root.scope, rel)), "blocked", pinned=rel in pins)
         problem = _name_problem(row)
         if problem is not None:
             return replace(row, blocked="name", why=problem)
-        cap = self._parts.home.caps.file_bytes
-        if file.size > cap:
+        if file.size > home.caps.file_bytes:
             return replace(row, blocked="too-large")
-        if (
-            any(taken.get(above) == "file" for above in _above(file.rel))
-            or taken.get(file.rel) == "directory"
-        ):
+        parts = rel.split("/")
+        above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        if any(taken.get(folder) == "file" for folder in above) or taken.get(rel) == "directory":
             return replace(row, blocked="folder")
         try:
-            lost = source.read(file.rel)
-            live = target.files.read(file.rel) if file.rel in taken else None
+            row = replace(row, lost=source.read(rel), live=target.read(rel) if rel in taken else None)
         except UserError as error:
             return replace(row, blocked="unreadable", why=str(error))
-        if live is None:
-            taken[file.rel] = "file"
-            return replace(row, state="create", lost=lost)
-        if live == lost:
-            return replace(row, state="same", lost=lost, live=live)
-        home = self._parts.home
-        is_index = home.file_role(home.scope_root(target.context, target.scope), file.rel) == "index"
-        return _differing(replace(row, lost=lost, live=live), cap, home.caps.front_matter, is_index)
+        if row.live is None:
+            taken[rel] = "file"
+            return replace(row, state="create")
+        if row.live == row.lost:
+            return replace(row, state="same")
+        return _differing(row, home.caps, is_index=home.file_role(root, rel) == "index")
 
     def _pins(self, store: LostStore) -> frozenset[str]:
         """Return the paths of the files of a store that were pinned, as recorded for its former project."""
@@ -376,47 +371,20 @@ def _name_problem(row: MergeRow) -> str | None:
     return problem
 
 
-def _differing(row: MergeRow, cap: int, rules: FrontMatterRules, is_index: bool) -> MergeRow:
+def _differing(row: MergeRow, caps: Caps, *, is_index: bool) -> MergeRow:
     """Return `row` with the state and choices of two different notes with one path.
 
-    `cap`: the largest note in bytes; `rules`: the agent's rules for front matter; `is_index`: whether the
-    note has one line for each memory.
+    `is_index`: whether the note has one line for each memory.
     """
     live = row.live or b""
     if text_of(live) is not None and text_of(row.lost) is not None and not lost_lines(live, row.lost):
         return replace(row, state="contained")
-    by_rules = merge_note(None, live, row.lost, rules=rules, is_index=is_index)
+    by_rules = merge_note(None, live, row.lost, rules=caps.front_matter, is_index=is_index)
     united = (None if by_rules.cards else by_rules.local, union(live, row.lost))
-    merged = next(
-        (each for each in united if each and len(each) <= cap and not lost_lines(each, live, row.lost)), None
-    )
+    fitting = (each for each in united if each and len(each) <= caps.file_bytes)
+    merged = next((each for each in fitting if not lost_lines(each, live, row.lost)), None)
     choices: tuple[MergeChoice, ...] = ("both", "beside", "leave") if merged else ("beside", "leave")
     return replace(row, state="differs", union=merged, choices=choices)
-
-
-def _with_beside(rows: Sequence[MergeRow], taken: dict[str, str], scope: Scope) -> Iterator[MergeRow]:
-    for row in rows:
-        if row.state == "differs":
-            rel = _free(row.rel, taken)
-            taken[rel] = "file"
-            row = replace(row, beside=str(memory_path(scope, rel)))
-        yield row
-
-
-def _free(rel: str, taken: Mapping[str, str]) -> str:
-    folder, slash, name = rel.rpartition("/")
-    stem, dot, ending = name.rpartition(".")
-    if not stem:
-        stem, dot, ending = name, "", ""
-    number = 2
-    while (free := f"{folder}{slash}{stem}-{number}{dot}{ending}") in taken:
-        number += 1
-    return free
-
-
-def _above(rel: str) -> Iterator[str]:
-    parts = rel.split("/")
-    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
 
 
 def _change(row: MergeRow, choice: MergeChoice) -> HandChange | None:

@@ -55,17 +55,6 @@ def lost_stores(
 def _of_orphan(
     orphan: Orphan, root: ScopeRoot | None, owners: Mapping[str, str], former: _FormerPaths
 ) -> LostStore:
-    name = orphan.directory.name
-    if orphan.kind == "project":
-        path, source = former.of_store(name)
-        context = ScopeContext(None, None, ProjectGap.NO_PROJECT, store=root.key) if root else None
-        return LostStore(
-            *("project", orphan.directory, orphan.label, Scope.PROJECT, root, context),
-            name=base_name(path) or _base(name),
-            former_path=path,
-            former_source=source,
-            checkouts=(path,) if path else (),
-        )
     if orphan.kind == "workspace":
         workspace_id = orphan.directory.parent.name
         path, source, checkouts = former.of_workspace(workspace_id)
@@ -80,11 +69,14 @@ def _of_orphan(
         )
     if orphan.directory == former.root / "memory":
         return LostStore("older-layout", orphan.directory, orphan.label, Scope.GLOBAL, flat=True)
-    path, source = ("", "") if name in owners else former.of_store(name)
+    name = orphan.directory.name  # the name of the project, "-" and a hash of its path
+    owner = owners.get(name, "")
+    path, source = ("", "") if owner else former.of_store(name)
+    context = ScopeContext(None, None, ProjectGap.NO_PROJECT, store=root.key) if root else None
     return LostStore(
-        *("older-layout", orphan.directory, orphan.label, Scope.PROJECT),
-        name=base_name(owners.get(name, path)) or _base(name),
-        owner=owners.get(name, ""),
+        *(orphan.kind, orphan.directory, orphan.label, Scope.PROJECT, root, context),
+        name=base_name(owner or path) or name.rpartition("-")[0] or name,
+        owner=owner,
         former_path=path,
         former_source=source,
         checkouts=(path,) if path else (),
@@ -189,11 +181,6 @@ class _FormerPaths:
                 dump = _read(directory / newest, _DUMP_BYTES) if newest else {}
                 self._dumps[workspace_id] = (text_at(dump, "projectPath"), text_at(dump, "workspacePath"))
         return self._dumps
-
-
-def _base(store: str) -> str:
-    """Return the part of a store's directory name that comes from its project's name."""
-    return store.rpartition("-")[0] or store
 
 
 def _read(path: Path, limit: int) -> Mapping[str, Any]:

@@ -10,14 +10,13 @@ the merge dialog.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QDialog,
     QDialogButtonBox,
     QLabel,
@@ -35,9 +34,18 @@ from reverie.memory.diff import unified
 from reverie.memory.paths import ROOT
 from reverie.services.views import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
 from reverie.ui.appearance import GAP, MARGIN
-from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
+from reverie.ui.display_text import (
+    as_tooltip,
+    human_size,
+    notes,
+    scope_name,
+    translated,
+    visible,
+    visible_lines,
+    when,
+)
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.memory import orphan_labels as orphan_words
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
@@ -67,12 +75,6 @@ class OrphansPage(QWidget):
     """Emitted with `StoreView` and relative path to read the text of a file."""
     merge_wanted = Signal(object, str)
     """Emitted with `StoreView` and project path ("" for global memory) to preview a merge."""
-    remove_wanted = Signal(object)
-    """Emitted with the `StoreView` that the user wants to remove."""
-    history_wanted = Signal(object)
-    """Emitted with the `StoreView` whose history the user wants to see."""
-    chosen = Signal(str)
-    """Emitted with the key of a clicked button of the message."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,7 +84,6 @@ class OrphansPage(QWidget):
         self.heading = Heading()
         self.heading.say(self.tr("Orphaned stores"), "")
         self.message = MessageBar(icons, "orphans-message")
-        self.message.chosen.connect(self.chosen)
         self.none = EmptyPage(icons, "check")
         self.none.say(
             self.tr("No orphaned stores"),
@@ -102,8 +103,8 @@ class OrphansPage(QWidget):
         self.target_label.setBuddy(self.target)
         self.target.currentIndexChanged.connect(self._on_target)
         self.merge = FitPushButton(self.tr("&Preview the merge…"), clicked=self._merge)
-        self.remove = FitPushButton(self.tr("&Remove these notes…"), clicked=self._remove)
-        self.history = FitPushButton(self.tr("&History…"), clicked=self._show_history)
+        self.remove = FitPushButton(self.tr("&Remove these notes…"))
+        self.history = FitPushButton(self.tr("&History…"))
         self.files = two_line_list(self.tr("Orphaned files"))
         self.files.currentRowChanged.connect(self._on_file)
         self.text = read_only_text(self.tr("Content (read-only)"), fixed=True)
@@ -117,8 +118,8 @@ class OrphansPage(QWidget):
         about = (self.name, self.reason, self.match, self.target_label, self.target)
         buttons = FlowLayout(self.merge, self.history, self.remove)
         column(facts, *about, buttons, margin=(MARGIN, GAP, MARGIN, GAP))
-        self.inner = split(self.files, self.text, sizes=(160, 320), upright=True)
-        right = pane(facts, self.inner, grows=self.inner, gap=0)
+        inner = split(self.files, self.text, sizes=(160, 320), upright=True)
+        right = pane(facts, inner, grows=inner, gap=0)
         self.splitter = Panes(
             self.stores, right, beside_from=SIDE_BY_SIDE, sizes=(300, 680), below=(120, 480)
         )
@@ -146,15 +147,16 @@ class OrphansPage(QWidget):
         kept = wanted or (before.id if before is not None else "")
         same = view == self._view and self._pages.currentIndex() > 0
         self.heading.say(self.tr("Orphaned stores"), label)
-        if not same:
-            self._view = view
-            with QSignalBlocker(self.stores):
+        self._view = view
+        row = next((n for n, each in enumerate(view.stores) if each.id == kept), 0)
+        with QSignalBlocker(self.stores):
+            if not same:
                 self.stores.clear()
                 for each in view.stores:
-                    self.stores.addItem(_store_item(each))
-            self._pages.setCurrentIndex(2 if view.stores else 1)
-        row = next((n for n, each in enumerate(view.stores) if each.id == kept), 0 if view.stores else -1)
-        with QSignalBlocker(self.stores):
+                    title, line = visible(orphan_title(each.store)), orphan_words.line(each)
+                    tip = as_tooltip(str(each.store.directory), orphan_reason(each.store))
+                    self.stores.addItem(_item(TwoLines(title, line), f"{title}, {line}", tip))
+                self._pages.setCurrentIndex(2 if view.stores else 1)
             self.stores.setCurrentRow(row)
         if not same or self.current != before:
             self._on_store()
@@ -209,34 +211,30 @@ class OrphansPage(QWidget):
             self.tr("These notes belong in global memory.") if whole else orphan_words.match_sentence(view)
         )
         self._offer_targets(view)
-        kept_there = store.context is not None
-        self.history.setEnabled(kept_there)
-        self.history.say(
-            self.tr("&History…"),
-            self.tr("Show who changed these notes and when, and restore earlier versions")
-            if kept_there
-            else self.tr("Reverie keeps no history of these notes."),
-        )
-        self.remove.setEnabled(view.removable)
-        self.remove.say(
-            self.tr("&Remove these notes…"),
-            ""
-            if view.removable
-            else self.tr(
+        history = self.tr("Show who changed these notes and when, and restore earlier versions")
+        if store.context is None:
+            history = self.tr("Reverie keeps no history of these notes.")
+        self.history.setEnabled(store.context is not None)
+        self.history.say(self.tr("&History…"), history)
+        removal = ""
+        if store.kind == "other-checkout":
+            removal = self.tr(
                 "You cannot remove these notes, because the agent still loads them in the checkout that "
                 "they belong to."
             )
-            if store.kind == "other-checkout"
-            else self.tr(
+        elif not view.removable:
+            removal = self.tr(
                 "Reverie keeps no history of these notes, so you can remove them only with another program."
-            ),
-        )
-        kept = self._file
+            )
+        self.remove.setEnabled(view.removable)
+        self.remove.say(self.tr("&Remove these notes…"), removal)
         with QSignalBlocker(self.files):
             self.files.clear()
             for file in view.files:
-                self.files.addItem(_file_item(file.rel, file.size, file.mtime_ns // 1_000_000))
-            row = next((n for n, file in enumerate(view.files) if file.rel == kept), 0)
+                name, size, below = visible(file.rel), human_size(file.size), when(file.mtime_ns // 1_000_000)
+                spoken = f"{name}, {size}, {below}"
+                self.files.addItem(_item(TwoLines(name, below, size), spoken, as_tooltip(file.rel)))
+            row = next((n for n, file in enumerate(view.files) if file.rel == self._file), 0)
             self.files.setCurrentRow(row)
         self._on_file()
 
@@ -254,9 +252,8 @@ class OrphansPage(QWidget):
                     self.target.addItem(self.tr("Choose a project"), None)
                 for name, path, text in _targets(view, self._view):
                     self.target.addItem(text, path)
-                    self.target.setItemData(
-                        self.target.count() - 1, as_tooltip(name, path), Qt.ItemDataRole.ToolTipRole
-                    )
+                    row = self.target.count() - 1
+                    self.target.setItemData(row, as_tooltip(name, path), Qt.ItemDataRole.ToolTipRole)
             self.target.setCurrentIndex(0)
         self._on_target()
 
@@ -280,57 +277,32 @@ class OrphansPage(QWidget):
         if self.current is not None and self.target_path is not None:
             self.merge_wanted.emit(self.current, self.target_path)
 
-    @Slot()
-    def _remove(self) -> None:
-        if self.current is not None:
-            self.remove_wanted.emit(self.current)
-
-    @Slot()
-    def _show_history(self) -> None:
-        if self.current is not None:
-            self.history_wanted.emit(self.current)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.splitter.turn(event.size().width())
 
 
-def _store_item(view: StoreView) -> QListWidgetItem:
-    title, line = visible(orphan_title(view.store)), orphan_words.line(view)
-    item = QListWidgetItem(title)
-    item.setData(TwoLineDelegate.ROLE, TwoLines(title, line))
-    item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}, {line}")
-    item.setToolTip(as_tooltip(str(view.store.directory), orphan_reason(view.store)))
+def _item(lines: TwoLines, spoken: str, tip: str) -> QListWidgetItem:
+    """Return a row of a list; `spoken` is for screen readers."""
+    item = QListWidgetItem(lines.title)
+    item.setData(TwoLineDelegate.ROLE, lines)
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+    item.setToolTip(tip)
     return item
 
 
-def _file_item(rel: str, size: int, changed_ms: int) -> QListWidgetItem:
-    below = when(changed_ms)
-    item = QListWidgetItem(visible(rel))
-    item.setData(TwoLineDelegate.ROLE, TwoLines(visible(rel), below, human_size(size)))
-    item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{visible(rel)}, {human_size(size)}, {below}")
-    item.setToolTip(as_tooltip(rel))
-    return item
-
-
-def _targets(view: StoreView, all_: OrphansView) -> Sequence[tuple[str, str, str]]:
-    """Return (name, path, text to show) for each project that the store can be merged into.
+def _targets(view: StoreView, all_: OrphansView) -> Iterator[tuple[str, str, str]]:
+    """Yield (name, path, text to show) for each project that the store can be merged into.
 
     `all_`: the stores and projects of the home.
     """
     matched = {match.project_path: match for match in view.matches}
     own = view.store.former_path if view.store.kind in ("missing-project", "other-checkout") else None
     there = {project.path: project.there for project in all_.projects}
-    first = [(match.name, match.project_path) for match in view.matches]
-    rest = [
-        (project.name, project.path)
-        for project in sorted(all_.projects, key=lambda each: not each.there)
-        if project.path not in matched and project.path != own
-    ]
-    return [
-        (name, path, orphan_words.option(name, path, matched.get(path), there=there.get(path, False)))
-        for name, path in first + rest
-    ]
+    others = sorted(all_.projects, key=lambda project: not project.there)
+    names = {match.project_path: match.name for match in view.matches}
+    for path, name in (names | {each.path: each.name for each in others if each.path != own}).items():
+        yield name, path, orphan_words.option(name, path, matched.get(path), there=there.get(path, False))
 
 
 _SIDE_BY_SIDE = 620
@@ -359,40 +331,33 @@ class MergeStoreDialog(QDialog):
         self._lane = lane
         self.setWindowTitle(self.tr("Merge orphaned notes"))
         self.resize(920, 560)
+        title = self.tr("Merge {store} into {target}")
         self.title = WrapLabel(
-            self.tr("Merge {store} into {target}").format(
-                store=visible(orphan_title(preview.store)), target=visible(target)
-            )
+            title.format(store=visible(orphan_title(preview.store)), target=visible(target))
         )
         embolden(self.title)
         self.counts = WrapLabel()
+        self.problem = WrapLabel(visible(preview.problem))
+        self.message = MessageBar(icons, "merge-message", closable=False)
         self.list = two_line_list(self.tr("Orphaned files"))
         self.explained = WrapLabel()
-        self.problem = WrapLabel(visible(preview.problem))
-        if not preview.problem:
-            self.problem.hide()
-        self.message = MessageBar(icons, "merge-message", closable=False)
+        self.radios: dict[MergeChoice, QRadioButton] = {}
+        for key, name in orphan_words.CHOICES.items():
+            self.radios[key] = QRadioButton(translated(name))
+            self.radios[key].clicked.connect(partial(self._choose, key))
         self.diff = DiffView()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.merge_button = self.buttons.addButton(self.tr("&Merge"), QDialogButtonBox.ButtonRole.AcceptRole)
-        self._group = QButtonGroup(self)
-        self.radios: dict[MergeChoice, QRadioButton] = {}
-        for key, name in orphan_words.choice_names().items():
-            self.radios[key] = QRadioButton(name)
-            self._group.addButton(self.radios[key])
-            self.radios[key].clicked.connect(partial(self._choose, key))
-        self._lay_out()
-        self._fill()
-        self.list.currentRowChanged.connect(self._show)
-        self.buttons.accepted.connect(self._merge)
-        self.buttons.rejected.connect(self.reject)
-        self.list.setCurrentRow(next((n for n, row in enumerate(preview.rows) if row.state == "differs"), 0))
-
-    def _lay_out(self) -> None:
         right = pane(self.explained, *self.radios.values(), self.diff, grows=self.diff, gap=GAP)
         self.splitter = Panes(self.list, right, beside_from=_SIDE_BY_SIDE, sizes=(300, 620))
         above = (self.title, self.counts, self.problem, self.message)
         column(self, *above, self.splitter, self.buttons, grows=self.splitter)
+        self.problem.setVisible(bool(preview.problem))
+        self._list_rows(next((n for n, row in enumerate(preview.rows) if row.state == "differs"), 0))
+        self._show()
+        self.list.currentRowChanged.connect(self._show)
+        self.buttons.accepted.connect(self._merge)
+        self.buttons.rejected.connect(self.reject)
 
     @property
     def row(self) -> MergeRow | None:
@@ -409,23 +374,16 @@ class MergeStoreDialog(QDialog):
         super().resizeEvent(event)
         self.splitter.turn(event.size().width())
 
-    def _fill(self) -> None:
-        for row in self.preview.rows:
-            item = QListWidgetItem(visible(row.rel))
-            item.setToolTip(as_tooltip(row.rel, row.path))
-            self.list.addItem(item)
-        self._follow()
-
-    def _follow(self) -> None:
-        """Update the result of each file for the current choices."""
+    def _list_rows(self, selected: int) -> None:
+        """List the files with their results for the current choices, and select one of them."""
         with QSignalBlocker(self.list):
-            for number, row in enumerate(self.preview.rows):
-                state = orphan_words.state(row, self.choices.get(row.rel))
+            self.list.clear()
+            for row in self.preview.rows:
+                name, state = visible(row.rel), orphan_words.state(row, self.choices.get(row.rel))
                 size = "" if row.state == "blocked" else human_size(len(row.lost))
-                quiet = row.state not in ("create", "differs")
-                item = self.list.item(number)
-                item.setData(TwoLineDelegate.ROLE, TwoLines(visible(row.rel), state, size, quiet=quiet))
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{visible(row.rel)}, {state}")
+                lines = TwoLines(name, state, size, quiet=row.state not in ("create", "differs"))
+                self.list.addItem(_item(lines, f"{name}, {state}", as_tooltip(row.rel, row.path)))
+            self.list.setCurrentRow(selected)
         self.counts.say(orphan_words.counts(self.preview, self.choices))
         self.merge_button.setEnabled(orphan_words.writes(self.preview, self.choices) > 0)
 
@@ -440,24 +398,27 @@ class MergeStoreDialog(QDialog):
         for key, radio in self.radios.items():
             radio.setVisible(row.state == "differs" and key in row.choices)
             radio.setChecked(key == choice)
-        before, after = _sides(row, choice)
-
-        def work(_control: JobControl) -> str:
-            return unified(before, after, row.rel) if before != after else ""
-
+        before, after = {
+            "create": (None, row.lost),
+            "beside": (None, row.lost),
+            "both": (row.live, row.union),
+            # Nothing is written; show what the orphaned note has that the target does not get.
+            "leave": (row.live, row.lost),
+        }.get(choice or row.state, (None, None))
         self._lane.submit(
-            "show a merge", work, done=self._on_diff, failed=self.message.say_error, group=f"merge {id(self)}"
+            "show a merge",
+            lambda _control: unified(before, after, row.rel),
+            done=lambda text: self.diff.show_diff(text or self.tr("No files will be changed.")),
+            failed=self.message.say_error,
+            group=f"merge {id(self)}",
         )
-
-    def _on_diff(self, text: str) -> None:
-        self.diff.show_diff(text or self.tr("No files will be changed."))
 
     def _choose(self, choice: MergeChoice) -> None:
         """Set the choice for the selected file."""
         row = self.row
         if row is not None and choice in row.choices:
             self.choices[row.rel] = choice
-            self._follow()
+            self._list_rows(self.list.currentRow())
             self._show()
 
     @Slot()
@@ -465,21 +426,6 @@ class MergeStoreDialog(QDialog):
         self.merge_button.setEnabled(False)
         self.message.clear()
         self.merge.emit(self.preview, dict(self.choices))
-
-
-def _sides(row: MergeRow, choice: MergeChoice | None) -> tuple[bytes | None, bytes | None]:
-    """Return the contents of the target file before and after the merge, for the diff; None for no file.
-
-    For the choice "leave" nothing would be written, so the two existing versions are returned.
-    """
-    if row.state == "create" or choice == "beside":
-        return None, row.lost
-    if choice == "both":
-        return row.live, row.union
-    if choice == "leave":
-        # Nothing is written; show what the orphaned note has that the target does not get.
-        return row.live, row.lost
-    return row.live, row.live
 
 
 # A working agent changes its home many times a second.
@@ -492,10 +438,8 @@ class OrphanSurvey(QObject):
     An orphaned store is a directory of notes that the agent does not load any more.
     """
 
-    surveyed = Signal(object)
-    """Emitted with this `OrphanSurvey` when `view` has changed."""
-    failed = Signal(object)
-    """Emitted with a `UserError` when a survey failed."""
+    surveyed = Signal(object, object)
+    """Emitted with this `OrphanSurvey`, and None if `view` has changed or the `UserError` of a failure."""
 
     def __init__(self, session: HomeSession, parent: QObject) -> None:
         super().__init__(parent)
@@ -510,18 +454,15 @@ class OrphanSurvey(QObject):
     @Slot()
     def look(self) -> None:
         """Start a survey now; if one is running, it is abandoned."""
-        if self._closed:
-            return
-        self._timer.stop()
-        workbench = self.session.workbench
-
-        self.session.lanes.history.submit(
-            "look for orphaned stores",
-            ask(workbench.orphans.survey),
-            done=self._on_view,
-            failed=self.failed.emit,
-            group=f"orphans {id(self)}",
-        )
+        if not self._closed:
+            self._timer.stop()
+            self.session.lanes.history.submit(
+                "look for orphaned stores",
+                ask(self.session.workbench.orphans.survey),
+                done=self._on_view,
+                failed=partial(self.surveyed.emit, self),
+                group=f"orphans {id(self)}",
+            )
 
     def stop(self) -> None:
         """Stop surveying; called when the home or the window closes."""
@@ -531,7 +472,7 @@ class OrphanSurvey(QObject):
     def _on_view(self, view: OrphansView) -> None:
         if view != self.view:
             self.view = view
-            self.surveyed.emit(self)
+            self.surveyed.emit(self, None)
 
     @Slot()
     def _begin(self) -> None:
@@ -564,8 +505,8 @@ class OrphansControl(QObject):
         self._session: HomeSession | None = None
         self._wanted = ""
         self._focus = False
-        self._removing: StoreView | None = None
-        self._merged: StoreView | None = None
+        self._asked: StoreView | None = None
+        """The store that the message of the page is about: it was merged, or is to be removed."""
         self.page: OrphansPage | None = None
         self._back: TakeBack | None = None
         self.dialog: MergeStoreDialog | None = None
@@ -577,30 +518,37 @@ class OrphansControl(QObject):
         other = session is not self._session
         self._session, self._wanted = session, store
         if self.page is None:
-            self.page = self._build()
+            self.page = page = OrphansPage(self._icons)
+            page.file_wanted.connect(self._read)
+            page.merge_wanted.connect(self._preview)
+            page.remove.clicked.connect(self._on_remove)
+            page.history.clicked.connect(self._show_history)
+            page.message.chosen.connect(self._on_chosen)
+            self._back = TakeBack(page.message, self._edits)
         elif other:
             self.page.clear()
         self.page_wanted.emit(self.page)
         survey = self._surveys.get(session.info.id)
         if survey is not None:
             self._show_view(survey)
-        self.look_again()
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Search the shown home again, because no event reports that a project's directory has reappeared."""
+        survey = self._surveys.get(self._session.info.id) if self._session is not None else None
+        if survey is not None:
+            survey.look()
 
     def has_looked(self, home: str) -> bool:
         """Return True if a search in the home with the id `home` has finished."""
         survey = self._surveys.get(home)
         return survey is not None and survey.view is not None
 
-    def look_again(self) -> None:
-        """Search the shown home again, because no event reports that a project's directory has reappeared."""
-        survey = self._surveys.get(self._session.info.id) if self._session is not None else None
-        if survey is not None:
-            survey.look()
-
     def focus(self) -> None:
-        """Move the focus into the list of stores as soon as it has entries."""
+        """Search the shown home again, and move the focus to the list of stores as soon as it has entries."""
         self._focus = True
         self._take_focus()
+        self._look_again()
 
     def _take_focus(self) -> None:
         """Move the focus into the list if it was requested and the list has entries."""
@@ -617,25 +565,12 @@ class OrphansControl(QObject):
 
     # Surveys
 
-    def _build(self) -> OrphansPage:
-        """Create the page, and connect it."""
-        page = OrphansPage(self._icons)
-        page.file_wanted.connect(self._read)
-        page.merge_wanted.connect(self._preview)
-        page.remove_wanted.connect(self._ask_removal)
-        page.history_wanted.connect(self._show_history)
-        page.chosen.connect(self._on_chosen)
-        self._back = TakeBack(page.message, self._edits)
-        return page
-
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
         """Search the home of `session` for orphaned stores from now on."""
         if session.info.id not in self._surveys:
-            survey = OrphanSurvey(session, self)
+            survey = self._surveys[session.info.id] = OrphanSurvey(session, self)
             survey.surveyed.connect(self._on_surveyed)
-            survey.failed.connect(partial(self._on_survey_failed, session))
-            self._surveys[session.info.id] = survey
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
@@ -648,13 +583,16 @@ class OrphansControl(QObject):
             if self.dialog is not None:
                 self.dialog.close()
 
-    @Slot(object)
-    def _on_surveyed(self, survey: OrphanSurvey) -> None:
-        if survey.view is not None:
-            stores = tuple(view.store for view in survey.view.stores)
-            self.found.emit(survey.session.info.id, stores)
-        if survey.session is self._session and self.page is not None:
-            self._show_view(survey)
+    @Slot(object, object)
+    def _on_surveyed(self, survey: OrphanSurvey, error: UserError | None) -> None:
+        is_ours = survey.session is self._session
+        if error is not None:
+            if is_ours:
+                self._say(error)
+        elif survey.view is not None:
+            self.found.emit(survey.session.info.id, tuple(view.store for view in survey.view.stores))
+            if is_ours:
+                self._show_view(survey)
 
     def _show_view(self, survey: OrphanSurvey) -> None:
         """Show the result of a survey on the page."""
@@ -662,10 +600,6 @@ class OrphansControl(QObject):
             self.page.show_orphans(survey.view, survey.session.info.label, self._wanted)
             self._wanted = ""
             self._take_focus()
-
-    def _on_survey_failed(self, session: HomeSession, error: UserError) -> None:
-        if session is self._session and self._is_shown and self.page is not None:
-            self.page.message.say_error(error)
 
     @property
     def _is_shown(self) -> bool:
@@ -677,61 +611,50 @@ class OrphansControl(QObject):
     def _read(self, view: StoreView, rel: str) -> None:
         """Read the text of a file in a job, and show it."""
         session, page = self._session, self.page
-        if session is None or page is None:
-            return
-        workbench = session.workbench
+        if session is not None and page is not None:
+            session.lanes.scan.submit(
+                "read an orphaned note",
+                ask(session.workbench.orphans.read, view.store, rel),
+                done=page.show_text,
+                failed=page.message.say_error,
+                group=f"orphan {id(self)}",
+            )
 
-        session.lanes.scan.submit(
-            "read an orphaned note",
-            ask(workbench.orphans.read, view.store, rel),
-            done=page.show_text,
-            failed=self._say,
-            group=f"orphan {id(self)}",
-        )
-
-    @Slot(object)
-    def _show_history(self, view: StoreView) -> None:
+    @Slot()
+    def _show_history(self) -> None:
         """Emit a request to show the history of the whole store.
 
         From there the user can reach the history of each note, even of deleted ones.
         """
-        store, session = view.store, self._session
-        if store.context is not None and session is not None:
-            self.history_wanted.emit(session, f"{ROOT}/{store.scope.value}", store.context)
+        view, session = self.page.current if self.page is not None else None, self._session
+        if view is not None and view.store.context is not None and session is not None:
+            self.history_wanted.emit(session, f"{ROOT}/{view.store.scope.value}", view.store.context)
 
     @Slot(object, str)
     def _preview(self, view: StoreView, project_path: str) -> None:
-        """Read the preview of a merge in a job, and show it."""
+        """Read the preview of a merge in a job, and show it unless another home is shown meanwhile."""
         session, page = self._session, self.page
         if session is None or page is None:
             return
-        workbench, target = session.workbench, page.target_name()
+        target = page.target_name()
 
         def done(preview: MergePreview) -> None:
-            self._show_preview(session, view, preview, target)
+            if session is not self._session:
+                return
+            if self.dialog is not None:
+                self.dialog.close()
+            self.dialog = MergeStoreDialog(preview, target, session.lanes.scan, self._icons, page)
+            self.dialog.merge.connect(partial(self._merge, view, target))
+            self.dialog.finished.connect(self._on_dialog_closed)
+            self.dialog.open()
 
         session.lanes.scan.submit(
             "preview a merge",
-            ask(workbench.orphans.preview, view.store, project_path),
+            ask(session.workbench.orphans.preview, view.store, project_path),
             done=done,
-            failed=self._say,
+            failed=page.message.say_error,
             group=f"merge {id(self)}",
         )
-
-    def _show_preview(
-        self, session: HomeSession, view: StoreView, preview: MergePreview, target: str
-    ) -> None:
-        """Open the dialog for a merge of the store `view`, unless another home is shown meanwhile."""
-
-        if session is not self._session or self.page is None:
-            return
-        if self.dialog is not None:
-            self.dialog.close()
-        self._merged = view
-        self.dialog = MergeStoreDialog(preview, target, session.lanes.scan, self._icons, self.page)
-        self.dialog.merge.connect(self._merge)
-        self.dialog.finished.connect(self._on_dialog_closed)
-        self.dialog.open()
 
     @Slot(int)
     def _on_dialog_closed(self, _result: int) -> None:
@@ -741,37 +664,39 @@ class OrphansControl(QObject):
 
     # Changing
 
-    @Slot(object, object)
-    def _merge(self, preview: MergePreview, choices: dict[str, MergeChoice]) -> None:
-        """Carry out a merge, and offer Undo and the removal of the store."""
-        session, dialog = self._session, self.dialog
-        if session is None or dialog is None:
+    def _merge(
+        self, view: StoreView, target: str, preview: MergePreview, choices: Mapping[str, MergeChoice]
+    ) -> None:
+        """Merge a store into the project with the name `target`, and offer Undo and the store's removal."""
+        session = self._session
+        if session is None:
             return
-        workbench = session.workbench
-        count, target = orphan_words.writes(preview, choices), self.page.target_name() if self.page else ""
-
-        job = ask(workbench.orphans.apply, preview, choices)
 
         def done(undo: Undo) -> None:
-            if session is not self._session:
+            if session is not self._session or self._back is None:
                 return
             if self.dialog is not None:
                 self.dialog.accept()
-            if self._back is not None:
-                more = []
-                if self._merged is not None and self._merged.removable:
-                    tip = self.tr("The history keeps the removed notes")
-                    more.append(("remove", self.tr("Remove the orphaned notes…"), tip))
-                self._back.offer(undo, orphan_words.merged(count, visible(target)), more)
+            self._asked = view
+            tip = self.tr("The history keeps the removed notes")
+            more = [("remove", self.tr("Remove the orphaned notes…"), tip)] if view.removable else []
+            count = orphan_words.writes(preview, choices)
+            self._back.offer(undo, orphan_words.merged(count, visible(target)), more)
 
+        job = ask(session.workbench.orphans.apply, preview, choices)
         self._edits.apply(session, "merge an orphaned store", job, done)
 
-    @Slot(object)
-    def _ask_removal(self, view: StoreView) -> None:
-        """Ask in the message of the page whether to remove a store."""
-        if self.page is None:
+    @Slot()
+    def _on_remove(self) -> None:
+        if self.page is not None:
+            self._asked = self.page.current
+            self._ask_removal()
+
+    def _ask_removal(self) -> None:
+        """Ask in the message of the page whether to remove the store that it is about."""
+        view, page = self._asked, self.page
+        if view is None or page is None:
             return
-        self._removing = view
         question = self.tr(
             "Remove {name} with its {notes}? The history keeps the notes, and you can undo the removal."
         )
@@ -781,37 +706,31 @@ class OrphansControl(QObject):
             question += " " + self.tr(
                 "After the removal, the agent will not find these notes even if the project comes back."
             )
-        self.page.message.say(
-            question,
-            tone="warn",
-            buttons=(("remove-now", self.tr("Remove"), ""), ("keep", self.tr("Keep the notes"), "")),
-        )
-        self.page.message.button("keep").setFocus()
+        buttons = (("remove-now", self.tr("Remove"), ""), ("keep", self.tr("Keep the notes"), ""))
+        page.message.say(question, tone="warn", buttons=buttons)
+        page.message.button("keep").setFocus()
 
     @Slot(str)
     def _on_chosen(self, key: str) -> None:
-        if key == "remove" and self._merged is not None:
-            self._ask_removal(self._merged)
+        if key == "remove":
+            self._ask_removal()
         elif key in ("remove-now", "keep") and self.page is not None:
             self.page.message.clear()
-            if key == "remove-now" and self._removing is not None:
-                self._remove(self._removing)
+            if key == "remove-now":
+                self._remove()
 
-    def _remove(self, view: StoreView) -> None:
-        """Remove a store, and offer Undo."""
-        session, self._removing = self._session, None
-        if session is None:
+    def _remove(self) -> None:
+        """Remove the store that the message was about, and offer Undo."""
+        session, view, self._asked = self._session, self._asked, None
+        if session is None or view is None:
             return
-
-        workbench = session.workbench
-        name = visible(orphan_title(view.store))
-
-        job = ask(workbench.orphans.remove, view.store)
+        removed = self.tr("Removed {name}.").format(name=visible(orphan_title(view.store)))
 
         def done(undo: Undo) -> None:
             if session is self._session and self._back is not None:
-                self._back.offer(undo, self.tr("Removed {name}.").format(name=name))
+                self._back.offer(undo, removed)
 
+        job = ask(session.workbench.orphans.remove, view.store)
         self._edits.apply(session, "remove an orphaned store", job, done)
 
     # Results
@@ -825,10 +744,10 @@ class OrphansControl(QObject):
     def _on_failed(self, error: UserError) -> None:
         if self.dialog is not None:
             self.dialog.show_failed(error)
-        elif self._is_shown:
+        else:
             self._say(error)
 
     def _say(self, error: UserError) -> None:
-        """Show an error in the message of the page."""
-        if self.page is not None:
+        """Show an error in the message of the page if the page is visible."""
+        if self.page is not None and self.page.isVisible():
             self.page.message.say_error(error)

@@ -634,7 +634,6 @@ class MainWindow(QMainWindow):
         home = self._session.info.id
         if self.picker.pick_orphans(home):
             self.tab.orphans.focus()
-            self.tab.orphans.look_again()
         elif not self._session.facts.may_lose_stores:
             self.say(self.tr("This agent has no orphaned stores (notes whose project no longer exists)."))
         elif self.tab.orphans.has_looked(home):
