@@ -153,8 +153,9 @@ class _Finder(ast.NodeVisitor):
             self._take(node.args[1], self._contexts.get(_PHRASES, ""), node, counted=True)
         elif name == "phrase" and node.args:
             self._take(node.args[0], self._contexts.get(_PHRASES, ""), node)
-        elif name == "Check" and len(node.args) == 4:
-            for fact in node.args[1:3]:
+        elif name == "check" and len(node.args) == 3:
+            # The decorator of the Doctor's checks: a name and two titles.
+            for fact in node.args[1:]:
                 self._take(fact, self._contexts.get(_PHRASES, ""), node)
         elif name in HELPERS and node.args:
             if owner == "self":

@@ -117,7 +117,6 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
     `context`: the workspace to examine.
     """
     from reverie.doctor.facts import DoctorHooks, ModelFacts
-    from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models
 
     models, workspace_id = Models(parts), context.workspace_id
@@ -146,9 +145,6 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
             return ModelFacts(settings.model, phrase("It is chosen in the settings."), str(error))
         return ModelFacts(name, why)
 
-    def probe(name: str) -> tuple[ProbeFacts, ...]:
-        return tuple(ProbeFacts(line.name, line.state, line.sentence) for line in models.test(name))
-
     def run_writer() -> None:
         from reverie.services.background import open_writer
 
@@ -161,6 +157,6 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
     return DoctorHooks(
         model=writer_model,
         dream_model=dream_model,
-        probe=probe,
+        probe=models.test,
         run_writer=None if workspace_id is None else run_writer,
     )

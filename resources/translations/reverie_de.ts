@@ -6653,10 +6653,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Änderungen vor dem Schließen speichern?</translation>
     </message>
     <message>
-        <source>Scan the folders instead</source>
-        <translation>Stattdessen die Ordner durchsuchen</translation>
-    </message>
-    <message>
         <source>Se&amp;ttings…</source>
         <translation>Eins&amp;tellungen…</translation>
     </message>

@@ -1,19 +1,20 @@
-"""`Check`, one check of a workspace, and functions that judge facts for several checks. Pure."""
+"""`Checks`, a list of checks of a workspace, and functions that judge facts for several checks. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from reverie.doctor.facts import (
-    ModelFacts,
-    WorkspaceFacts,
-)
+from reverie.doctor.facts import ModelFacts
 from reverie.doctor.findings import Finding, Fix, Remedy, State, Verdict
 from reverie.doctor.fixes import RULES, Fixes
 from reverie.doctor.quantities import ago
+from reverie.doctor.workspace import WorkspaceFacts
 from reverie.text.summaries import Phrase, phrase, plural, together
 from reverie.values import Struct
+
+Judge = Callable[[WorkspaceFacts, Fixes], Verdict]
+"""A function that judges the facts; it may return one of the fixes that the given `Fixes` makes."""
 
 
 class Check(Struct, frozen=True):
@@ -25,8 +26,7 @@ class Check(Struct, frozen=True):
     """The title shown to people if the check passes; a template of a phrase."""
     fails: str
     """The title shown to people if the check does not pass; a template of a phrase."""
-    judge: Callable[[WorkspaceFacts, Fixes], Verdict]
-    """The function that judges the facts; it may return one of the fixes that the given `Fixes` makes."""
+    judge: Judge
 
     def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
         """Run the check on these facts; return the finding, which may offer one of the repairs in `fixes`."""
@@ -42,6 +42,22 @@ class Check(Struct, frozen=True):
     ) -> Finding:
         fact = title or Phrase(self.holds if state == "pass" else self.fails)
         return Finding(self.name, fact, state, evidence, fix, remedy)
+
+
+class Checks(list[Check]):
+    """The checks of one subject, in the order in which they are defined and reported."""
+
+    def check(self, name: str, holds: str, fails: str) -> Callable[[Judge], Check]:
+        """Return a decorator that appends a check which calls the decorated function.
+
+        `name`, `holds`, `fails`: as in `Check`.
+        """
+
+        def made(judge: Judge) -> Check:
+            self.append(Check(name, holds, fails, judge))
+            return self[-1]
+
+        return made
 
 
 def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
@@ -61,18 +77,6 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
     return state, phrase("{age}: {text}", age=age, text=last.text)
 
 
-def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
-    """Return the verdict of a check that needs a model, for a home whose model is unknown or unusable.
-
-    `found`: the facts about the model; None if it is unknown which model is used, and then the check passes.
-    Otherwise the check fails with the problem in `found`, and `fix` solves it.
-    """
-    if found is None:
-        return "pass", phrase("The model was not checked: models are unknown here.")
-    evidence = phrase("{model}: {problem}", model=found.engine, problem=found.problem)
-    return "fail", evidence, fix, None, remedy_of(found.problem)
-
-
 _KEY = re.compile(r"\bkey\b|\b40[13]\b|unauthori[sz]ed|authenticat", re.IGNORECASE)
 
 
@@ -84,8 +88,17 @@ def remedy_of(problem: str) -> Remedy:
     return "key" if _KEY.search(problem) else "model"
 
 
-def engine_in_words(found: ModelFacts) -> Phrase:
-    """Return two sentences: which engine a run would use (a model, or the rules), and why."""
-    if found.engine == RULES:
-        return together(phrase("It works by rules, without a model."), found.reason)
-    return together(phrase("{model}.", model=found.engine), found.reason)
+def model_verdict(found: ModelFacts | None, fix: Fix) -> Verdict:
+    """Return the verdict of a check that needs a model: which engine a run would use, and why.
+
+    `found`: the facts about the model; None if it is unknown which model is used, and then the check passes.
+    If the model cannot be used, the check fails with the problem, and `fix` solves it.
+    """
+    if found is None:
+        return "pass", phrase("The model was not checked: models are unknown here.")
+    if found.problem:
+        evidence = phrase("{model}: {problem}", model=found.engine, problem=found.problem)
+        return "fail", evidence, fix, None, remedy_of(found.problem)
+    by_rules = phrase("It works by rules, without a model.")
+    with_model = phrase("{model}.", model=found.engine)
+    return "pass", together(by_rules if found.engine == RULES else with_model, found.reason)

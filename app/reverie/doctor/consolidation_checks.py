@@ -5,17 +5,18 @@ Each check examines one gate. A gate is a condition that must be met before a ru
 
 from __future__ import annotations
 
-from reverie.doctor.checks import Check, engine_in_words, last_activity, no_model
-from reverie.doctor.facts import (
-    WorkspaceFacts,
-)
+from reverie.doctor.checks import Checks, last_activity, model_verdict
 from reverie.doctor.findings import Verdict
 from reverie.doctor.fixes import Fixes
 from reverie.doctor.quantities import ago
+from reverie.doctor.workspace import WorkspaceFacts
 from reverie.jobs.consolidate.run import DEBOUNCE_MS
 from reverie.text.summaries import phrase, plain, together
 
+DREAM = Checks()
 
+
+@DREAM.check("dream-switch", "Background consolidation is on", "Background consolidation is off")
 def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.settings.background.of(facts.home_id).enabled:
         return "pass", phrase("Background runs are on for this home.")
@@ -25,6 +26,7 @@ def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     return "off", evidence, fixes.switch_background_on()
 
 
+@DREAM.check("dream-budget", "The daily budget has room left", "The daily budget is used up")
 def budget(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     background = facts.settings.background.of(facts.home_id)
     spent = phrase(
@@ -35,18 +37,15 @@ def budget(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
         most_tokens=background.tokens_per_day,
     )
     over = facts.recent_runs >= background.runs_per_day or facts.recent_tokens >= background.tokens_per_day
-    if background.enabled and over:
-        return "fail", spent, fixes.raise_budget()
-    return "pass", spent
+    return ("fail", spent, fixes.raise_budget()) if background.enabled and over else ("pass", spent)
 
 
+@DREAM.check("dream-model", "A consolidation can run", "The model for consolidations cannot be used")
 def dream_model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    found = facts.dream_model
-    if found is None or found.problem:
-        return no_model(found, fixes.dream_by_rules())
-    return "pass", engine_in_words(found)
+    return model_verdict(facts.dream_model, fixes.dream_by_rules())
 
 
+@DREAM.check("dream-coverage", "The workspace was consolidated", "The consolidation records are damaged")
 def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.coverage_problems:
         return "warn", plain(facts.coverage_problems[0])
@@ -63,18 +62,8 @@ def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     )
 
 
+@DREAM.check(
+    "dream-last", "Background consolidation reports no problem", "Background consolidation reports a problem"
+)
 def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     return last_activity(facts, "trigger", "dream", "harvest")
-
-
-DREAM_CHECKS = (
-    Check("dream-switch", "Background consolidation is on", "Background consolidation is off", switched_on),
-    Check("dream-budget", "The daily budget has room left", "The daily budget is used up", budget),
-    Check("dream-model", "A consolidation can run",
-          "The model for consolidations cannot be used", dream_model),
-    Check("dream-coverage", "The workspace was consolidated",
-          "The consolidation records are damaged", coverage),
-    Check("dream-last", "Background consolidation reports no problem",
-          "Background consolidation reports a problem", last_decision),
-)  # fmt: skip
-"""The checks of consolidations, in the order in which a run tests its gates."""

@@ -1,11 +1,8 @@
-"""The facts about one workspace that the checks judge: from the disk, the leases and Activity.
-
-A lease is a row in Reverie's database of leases; it names the process that runs a job. Activity is the log of
-what background runs did.
+"""Facts about single files, traces and models for the checks, and what the checks need from other parts.
 
 Reading changes nothing in the home. Of a transcript, only the last megabytes are read, whatever its size.
 Data that cannot be read is a fact too (`problem`), not an exception, so that one broken file does not hide
-the others. `Unavailable` is raised only if the whole home no longer exists.
+the others.
 
 Threading: blocks on disk; any thread but the GUI's.
 """
@@ -19,33 +16,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from reverie.agents.base import Home, Workspace
-from reverie.agents.capabilities import AgentCheck, MemoryKinds
-from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeUnavailable
+from reverie.agents.base import Home
 from reverie.clock import Clock
-from reverie.doctor.findings import ProbeFacts
 from reverie.errors import UserError
 from reverie.files.directory import is_link, open_regular
 from reverie.files.sidecar import parse_object
 from reverie.jobs.single_file.writer_turns import coerced
+from reverie.llm.probe import ProbeStep
 from reverie.llm.trace_facts import facts_of
 from reverie.llm.trace_reader import read_dump
 from reverie.llm.trace_verdict import RunEvidence, RunVerdict, judge
 from reverie.memory.write_log import WriteLog
 from reverie.profile import Profile
-from reverie.settings import Settings
-from reverie.text.summaries import NOTHING, Phrase, phrase, plain
+from reverie.text.summaries import Phrase, phrase, plain
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.agents.transcripts import Turn
     from reverie.files.lease import Leases
-    from reverie.files.locks import LeaseHolder
     from reverie.files.watch import WatchState
     from reverie.jobs.consolidate.coverage import CoverageLog
-    from reverie.jobs.single_file.writer_turns import Interval
     from reverie.memory.write_guard import WriteGuard
-    from reverie.runs.activity import Activity, ActivityEntry
+    from reverie.runs.activity import Activity
     from reverie.runs.record import RunStore
 
 _STATE_BYTES = 1 << 20
@@ -62,9 +53,6 @@ class DoctorHome(Protocol):
     home_id: str
     profile: Profile
     clock: Clock
-
-    def read_settings(self) -> Settings:
-        """Read the settings file and return the settings."""
 
     def forget_settings(self) -> None:
         """Discard the cached settings, so that their next use reads the file again."""
@@ -105,7 +93,7 @@ class DoctorHooks(Struct, frozen=True):
     """A function that returns the model that the memory writer would use."""
     dream_model: Callable[[], ModelFacts] | None = None
     """A function that returns the model that a consolidation would use."""
-    probe: Callable[[str], tuple[ProbeFacts, ...]] | None = None
+    probe: Callable[[str], tuple[ProbeStep, ...]] | None = None
     """A function that tests the named model by a real request and returns the steps of the test.
 
     The request costs money.
@@ -175,121 +163,6 @@ class TracedRun(Struct, frozen=True):
         return self.verdict.name in ("wrote", "nothing-to-write")
 
 
-class WorkspaceFacts(Struct, frozen=True):
-    """All facts about one workspace that the checks use.
-
-    Of the turns and of the Activity log, only the newest are included. Times are in UTC ms.
-    """
-
-    now: int
-    home_id: str
-    context: ScopeContext
-    settings: Settings
-    settings_problems: tuple[str, ...]
-    workspace: Workspace | None
-    """The workspace of `context`; None if the context has none, or if the agent does not list it."""
-    interval: Interval
-    """After how many turns the memory writer runs."""
-    agent_switched_off: bool
-    """True if the agent's own settings switch its memory writer off."""
-    transcript: FileFacts | None
-    """The newest file with the conversation of the workspace; None if there is none."""
-    turns: tuple[Turn, ...]
-    """The newest turns of the conversation."""
-    partial: FileFacts | None
-    """The file in which the agent keeps an unfinished response; None if there is no transcript."""
-    transcript_problem: str
-    """The reason why the turns cannot be read; empty if they can."""
-    state: StateFacts | None
-    """The state of the agent's memory writer; None if the workspace has no file for it."""
-    memory: FileFacts | None
-    """The file that the memory writer writes; None if the context has no such file."""
-    memory_directory: FileFacts | None
-    """The directory of `memory` or, if that does not exist, the nearest one above it."""
-    memory_problem: str
-    """The reason why `memory` is None; empty if it is not."""
-    kinds: MemoryKinds
-    """The kinds of memory files that this version of the agent loads."""
-    dumps: tuple[Path, ...]
-    """The newest trace files of the memory writers, newest first."""
-    runs: tuple[TracedRun, ...]
-    """The runs of the memory writers read from `dumps`, newest first."""
-    activity: tuple[ActivityEntry, ...]
-    """The newest entries of the Activity log, which records what background runs did."""
-    activity_damage: str
-    """A sentence about damage to the Activity log; empty if there is none."""
-    lease_problem: str
-    """The reason why the leases cannot be read; empty if they can."""
-    host: LeaseHolder | None
-    """The process that runs the background services of the home; None if none does."""
-    writer: LeaseHolder | None
-    """The process that runs the memory writer for this workspace now; None if none does."""
-    dream: LeaseHolder | None
-    """The process that consolidates this home now; None if none does."""
-    watch: WatchState | None
-    """The state of the window's watcher of the home; None if unknown, or if it does not watch."""
-    free_bytes: int | None
-    """The free bytes on the disk of the home; None if unknown."""
-    own_free_bytes: int | None
-    """The free bytes on the disk of Reverie's own data; None if unknown."""
-    recent_runs: int
-    """The number of background runs in the last 24 hours that count towards the daily budget."""
-    recent_tokens: int
-    """The tokens that those runs used."""
-    coverage_at: int | None
-    """The time of the last consolidation of the workspace; None if there was none, or if it is unknown."""
-    coverage_problems: tuple[str, ...] = ()
-    """Sentences about records of consolidations that cannot be read."""
-    log_level: str = ""
-    model: ModelFacts | None = None
-    """The model that the memory writer would use; None if unknown."""
-    dream_model: ModelFacts | None = None
-    """The model that a consolidation would use; None if unknown."""
-    probe: tuple[ProbeFacts, ...] | None = None
-    """The steps of a test of `model` by a real request; None if it was not tested."""
-    has_writer: bool = True
-    """True if this agent has a memory writer."""
-    refusals: tuple[tuple[Refusal, bool], ...] = ()
-    """Why Reverie does not write to some stores: their layout or version is unknown to it.
-
-    Each reason comes with True if a person has permitted writing nevertheless.
-    """
-    agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
-    """The results of the agent's own conditions for writing memories.
-
-    Each comes with the program that wrote the files in the directory that the check suspects; None if it
-    suspects no directory.
-    """
-
-    @property
-    def verdict(self) -> Phrase:
-        """A sentence about the result of the newest traced run of a memory writer; empty if there is none."""
-        if not self.runs:
-            return NOTHING
-        newest = self.runs[0].verdict
-        where = newest.evidence.sentence()
-        if not where:
-            return newest.sentence
-        return phrase("{verdict} ({place})", verdict=newest.sentence, place=where)
-
-    @property
-    def agent_runs(self) -> tuple[TracedRun, ...]:
-        """The runs of the agent's own memory writer that left a trace, newest first."""
-        return tuple(run for run in self.runs if run.by_agent)
-
-    def last(self, *events: str) -> ActivityEntry | None:
-        """Return the newest Activity entry about this workspace with one of the names `events`; None if none.
-
-        Activity is the log of what background runs did. A name also matches the names below it: `writer`
-        matches `writer.failed`. Entries that belong to no workspace count as well.
-        """
-        for entry in self.activity:
-            here = entry.workspace_id in (None, self.context.workspace_id)
-            if here and any(entry.event == name or entry.event.startswith(f"{name}.") for name in events):
-                return entry
-        return None
-
-
 def look_at(path: Path) -> FileFacts:
     """Return the facts about the file or directory at `path`; a symbolic link is followed."""
     try:
@@ -341,27 +214,6 @@ def free_bytes(path: Path) -> int | None:
         except OSError:
             continue
     return None
-
-
-def holder(leases: Leases, name: str) -> LeaseHolder | None:
-    """Return the process that holds the lease `name`; None if none does, or if leases cannot be read.
-
-    A lease is a row in a database of Reverie that names the process that runs a job. If leases cannot be
-    read, `lease_problem` returns the reason.
-    """
-    try:
-        return leases.holder(name)
-    except UserError:
-        return None
-
-
-def lease_problem(leases: Leases) -> str:
-    """Return the reason why the database of leases cannot be read; "" if it can."""
-    try:
-        leases.holder("")
-    except UserError as error:
-        return str(error)
-    return ""
 
 
 def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
@@ -416,17 +268,6 @@ def dump_time(path: Path) -> int:
     """
     head = path.name.partition("_")[0]
     return int(head) if head.isascii() and head.isdigit() and len(head) <= 16 else 0
-
-
-def scope_directory(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the directory of the project memories, and "".
-
-    If the context has no such directory, returns None and the reason as a sentence.
-    """
-    try:
-        return home.scope_root(context, Scope.PROJECT).directory, ""
-    except ScopeUnavailable as gap:
-        return None, gap.cause or gap.title
 
 
 def _writable(path: Path, status: os.stat_result) -> bool:

@@ -16,18 +16,6 @@ State = Literal["pass", "off", "warn", "fail"]
 """The result of a check: passed, a feature that is switched off (no problem), a warning, or a failure."""
 
 
-class ProbeFacts(Struct, frozen=True):
-    """One step of a test of the model by a real request.
-
-    `name`: the name of the step, such as `reachable`. `state`: its result: `pass`, `fail`, or `skip` if an
-    earlier step failed. `sentence`: what was observed.
-    """
-
-    name: str
-    state: str
-    sentence: str
-
-
 class FixOffer(Struct, frozen=True):
     """The description of a fix without the function that applies it, for a client that shows it.
 

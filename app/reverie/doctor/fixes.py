@@ -18,8 +18,8 @@ from reverie.doctor.facts import DoctorHome, DoctorHooks
 from reverie.doctor.findings import Fix
 from reverie.doctor.leftovers import take_away
 from reverie.errors import StoreError, user_error_from_os
-from reverie.settings import BackgroundTable, Settings, System1Settings, change_settings, load_settings
-from reverie.text.summaries import phrase
+from reverie.settings import BackgroundSettings, BackgroundTable, Settings, change_settings
+from reverie.text.summaries import Phrase, phrase
 
 RULES = "rules"
 
@@ -36,17 +36,19 @@ class Fixes:
 
     def switch_writer_on(self) -> Fix:
         """Return the fix that turns the memory writer on."""
-        return Fix(phrase("Turn on"), lambda: self._system1(enabled=True))
+        return self._set(phrase("Turn on"), "system1", enabled=True)
 
     def set_interval(self, turns: int) -> Fix:
         """Return the fix that makes the memory writer run after every `turns` turns."""
+        label = phrase("Set the interval to {turns}", turns=turns)
+        # An invalid value stays in the file until a value other than the default is written.
+        first, then = (self._set(label, "system1", interval=value) for value in (turns + 1, turns))
 
         def apply() -> None:
-            # An invalid value stays in the file until a value other than the default is written.
-            self._system1(interval=turns + 1)
-            self._system1(interval=turns)
+            first.apply()
+            then.apply()
 
-        return Fix(phrase("Set the interval to {turns}", turns=turns), apply)
+        return Fix(label, apply)
 
     def set_target(self, target: str) -> Fix:
         """Return the fix that sets which file the memory writer writes.
@@ -58,19 +60,19 @@ class Fixes:
             "project-file": phrase("Write to the project's single file"),
             "project-memory": phrase("Write to a project memory"),
         }
-        return Fix(labels[target], lambda: self._system1(target=target))
+        return self._set(labels[target], "system1", target=target)
 
     def use_rules(self) -> Fix:
         """Return the fix that makes the memory writer work by rules, without a model."""
-        return Fix(phrase("Write without a model"), lambda: self._system1(model=RULES))
+        return self._set(phrase("Write without a model"), "system1", model=RULES)
 
     def keep_traces_of_failures(self) -> Fix:
         """Return the fix that makes Reverie store traces of failed writer runs."""
-        return Fix(phrase("Keep traces of failures"), lambda: self._system1(traces="failures"))
+        return self._set(phrase("Keep traces of failures"), "system1", traces="failures")
 
     def switch_background_on(self) -> Fix:
         """Return the fix that turns background runs on."""
-        return Fix(phrase("Turn on"), lambda: self._background(enabled=True))
+        return self._set_background(phrase("Turn on"), lambda _now: {"enabled": True})
 
     def raise_budget(self) -> Fix:
         """Return the fix that doubles the daily budget of background runs: their number and their tokens.
@@ -78,37 +80,21 @@ class Fixes:
         The new budget is at least 12 runs and a million tokens, at most 1,000 runs and a billion tokens.
         """
 
-        def apply() -> None:
-            settings, _problems = load_settings(self._parts.profile.settings_file)
-            now = settings.background.of(self._parts.home_id)
-            self._background(
-                runs_per_day=min(1000, max(12, now.runs_per_day * 2)),
-                tokens_per_day=min(1_000_000_000, max(1_000_000, now.tokens_per_day * 2)),
-            )
+        def doubled(now: BackgroundSettings) -> dict[str, Any]:
+            return {
+                "runs_per_day": min(1000, max(12, now.runs_per_day * 2)),
+                "tokens_per_day": min(1_000_000_000, max(1_000_000, now.tokens_per_day * 2)),
+            }
 
-        return Fix(phrase("Double the daily budget of this home"), apply)
+        return self._set_background(phrase("Double the daily budget of this home"), doubled)
 
     def dream_by_rules(self) -> Fix:
         """Return the fix that makes consolidations work by rules, without a model."""
+        return self._set(phrase("Consolidate without a model"), "dream", engine=RULES)
 
-        def change(settings: Settings) -> Settings:
-            return settings.model_copy(update={"dream": settings.dream.model_copy(update={"engine": RULES})})
-
-        return Fix(phrase("Consolidate without a model"), lambda: self._change(change))
-
-    def watch_with(self, polling: str) -> Fix:
-        """Return the fix that sets how changes in folders are noticed.
-
-        `polling` is `auto` (by events of the system) or `always` (by scanning the folders).
-        """
-
-        def change(settings: Settings) -> Settings:
-            return settings.model_copy(
-                update={"watch": settings.watch.model_copy(update={"polling": polling})}
-            )
-
-        labels = {"auto": phrase("Watch by events"), "always": phrase("Scan the folders instead")}
-        return Fix(labels[polling], lambda: self._change(change))
+    def watch_by_events(self) -> Fix:
+        """Return the fix that makes Reverie notice changes by events of the system, where there are any."""
+        return self._set(phrase("Watch by events"), "watch", polling="auto")
 
     def make_writable(self, path: Path) -> Fix:
         """Return the fix that makes a file or directory writable for its owner."""
@@ -158,10 +144,8 @@ class Fixes:
         Reverie made the directory. Its files are moved out of the home. `empty`: True if there are none.
         """
         name = directory.name
-        title = phrase("Move {name}/ out of the home", name=name)
-        if empty:
-            title = phrase("Remove the empty {name}/", name=name)
-        return Fix(title, lambda: take_away(self._parts, directory))
+        label = phrase("Remove the empty {name}/" if empty else "Move {name}/ out of the home", name=name)
+        return Fix(label, lambda: take_away(self._parts, directory))
 
     def run_writer(self) -> Fix | None:
         """Return the fix that runs the memory writer now; None if this process cannot run it."""
@@ -173,22 +157,33 @@ class Fixes:
         act = self._hooks.set_debug
         return None if act is None else Fix(phrase("Turn on debug logging"), act)
 
-    def _background(self, **update: Any) -> None:
+    def _set(self, label: Phrase, section: str, **values: Any) -> Fix:
+        """Return the fix with this label that sets some values in one section of the settings."""
+
         def change(settings: Settings) -> Settings:
-            own = settings.background.of(self._parts.home_id).model_copy(update=update)
-            table = BackgroundTable({**settings.background.root, self._parts.home_id: own})
-            return settings.model_copy(update={"background": table})
+            plain = settings.model_dump()
+            plain[section] |= values
+            return Settings.model_validate(plain)
 
-        self._change(change)
+        return self._changing(label, change)
 
-    def _system1(self, **update: Any) -> None:
+    def _set_background(self, label: Phrase, update: Callable[[BackgroundSettings], dict[str, Any]]) -> Fix:
+        """Return the fix that changes the background settings of the home.
+
+        `update` returns the new values, given the settings until now.
+        """
+
         def change(settings: Settings) -> Settings:
-            section = System1Settings.model_validate({**settings.system1.model_dump(), **update})
-            return settings.model_copy(update={"system1": section})
+            now = settings.background.of(self._parts.home_id)
+            table = {**settings.background.root, self._parts.home_id: now.model_copy(update=update(now))}
+            return settings.model_copy(update={"background": BackgroundTable(table)})
 
-        self._change(change)
+        return self._changing(label, change)
 
-    def _change(self, change: Callable[[Settings], Settings]) -> None:
-        profile = self._parts.profile
-        change_settings(profile.settings_file, change, profile.locks, clock=self._parts.clock)
-        self._parts.forget_settings()
+    def _changing(self, label: Phrase, change: Callable[[Settings], Settings]) -> Fix:
+        def apply() -> None:
+            profile = self._parts.profile
+            change_settings(profile.settings_file, change, profile.locks, clock=self._parts.clock)
+            self._parts.forget_settings()
+
+        return Fix(label, apply)

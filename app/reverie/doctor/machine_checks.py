@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from reverie.doctor.checks import Check, last_activity
-from reverie.doctor.facts import (
-    WorkspaceFacts,
-)
+from reverie.doctor.checks import Checks, last_activity
 from reverie.doctor.findings import State, Verdict
 from reverie.doctor.fixes import Fixes
 from reverie.doctor.quantities import MINUTE_MS, ago, size
+from reverie.doctor.workspace import WorkspaceFacts
 from reverie.text.summaries import NOTHING, phrase, plain, plural, together
 
+MACHINE = Checks()
 SCARCE_BYTES = 500 << 20
-
-
 FULL_BYTES = 20 << 20
-
-
 _AHEAD_MS = 5 * MINUTE_MS
 
 
+@MACHINE.check("log-level", "Debug logging is on", "Debug logging is off")
 def log_level(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.log_level.startswith("debug"):
         return "pass", phrase("{level}: the log records every decision.", level=facts.log_level)
@@ -27,76 +23,63 @@ def log_level(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     return "pass", evidence, fixes.debug_logging(), phrase("Debug logging is off")
 
 
+@MACHINE.check("services", "The background services are running", "The background services are not running")
 def host(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.lease_problem:
         return "fail", plain(facts.lease_problem)
-    holder = facts.host
-    if holder is not None:
-        evidence = phrase(
-            "{purpose}, process {pid}, since {age}.",
-            purpose=holder.purpose,
-            pid=str(holder.owner.pid),
-            age=ago(facts.now, holder.acquired_at_ms),
+    if (holder := facts.host) is not None:
+        pid, age = str(holder.owner.pid), ago(facts.now, holder.acquired_at_ms)
+        return "pass", phrase(
+            "{purpose}, process {pid}, since {age}.", purpose=holder.purpose, pid=pid, age=age
         )
-        return "pass", evidence
-    wanted = facts.settings.system1.enabled or facts.settings.background.of(facts.home_id).enabled
-    if not wanted:
-        return (
-            "pass",
-            phrase("No background service is needed, because none is turned on."),
-            None,
-            phrase("All background services are off"),
-        )
+    if not (facts.settings.system1.enabled or facts.settings.background.of(facts.home_id).enabled):
+        evidence = phrase("No background service is needed, because none is turned on.")
+        return "pass", evidence, None, phrase("All background services are off")
     return "fail", phrase(
         "No process runs them for this home. Leave the window open, or run `reverie watch`."
     )
 
 
+@MACHINE.check("watcher", "Reverie notices changes on disk", "Reverie may notice changes on disk late")
 def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    polling = facts.settings.watch.polling
-    state = facts.watch
-    if state is not None and state.mode == "stopped":
+    state, polling, by_events = facts.watch, facts.settings.watch.polling, fixes.watch_by_events()
+    if state is None:
+        last = facts.last("host.watch")
+        if last is not None and facts.host is not None and last.last_at >= facts.host.acquired_at_ms:
+            return "warn", plain(last.text)
+        if polling == "never":
+            evidence = phrase(
+                "By events only; where the system sends none, changes appear at the next full scan."
+            )
+            return "warn", evidence, by_events
+        if polling == "always":
+            return "pass", phrase("The settings choose scanning.")
+        return "pass", phrase("The settings choose file system events, or scanning where there are none.")
+    if state.mode == "stopped":
         return "fail", phrase("This window no longer watches the home for changes. Open the home again.")
-    if state is not None and state.mode == "polling":
+    if state.mode == "polling":
         evidence = together(phrase("Reverie scans the folders every few seconds."), state.message)
-        fix = fixes.watch_with("auto") if polling == "always" else None
-        return "pass" if polling == "always" else "warn", evidence, fix
-    if state is not None and state.failures:
-        evidence = plural(
+        return ("pass", evidence, by_events) if polling == "always" else ("warn", evidence)
+    if state.failures:
+        return "warn", plural(
             "Reverie could not process changes once; the log has the reason.",
             "Reverie could not process changes %n times; the log has the reason.",
             state.failures,
         )
-        return "warn", evidence
-    if state is not None and state.message:
-        fix = fixes.watch_with("auto") if polling == "never" else None
-        return "warn", plain(state.message), fix
-    if state is not None:
-        return "pass", plural(
-            "By file system events, in 1 folder.", "By file system events, in %n folders.", state.watches
-        )
-    last = facts.last("host.watch")
-    if last is not None and facts.host is not None and last.last_at >= facts.host.acquired_at_ms:
-        return "warn", plain(last.text)
-    if polling == "never":
-        evidence = phrase(
-            "By events only; where the system sends none, changes appear at the next full scan."
-        )
-        return "warn", evidence, fixes.watch_with("auto")
-    if polling == "always":
-        return "pass", phrase("The settings choose scanning.")
-    return "pass", phrase("The settings choose file system events, or scanning where there are none.")
+    if state.message:
+        return "warn", plain(state.message), by_events if polling == "never" else None
+    return "pass", plural(
+        "By file system events, in 1 folder.", "By file system events, in %n folders.", state.watches
+    )
 
 
+@MACHINE.check("disk", "There is enough disk space", "Disk space is low")
 def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    known = [
-        (free, where)
-        for free, where in (
-            (facts.free_bytes, phrase("in the home directory")),
-            (facts.own_free_bytes, phrase("in Reverie's own directories")),
-        )
-        if free is not None
-    ]
+    places = (
+        (facts.free_bytes, phrase("in the home directory")),
+        (facts.own_free_bytes, phrase("in Reverie's own directories")),
+    )
+    known = [(free, where) for free, where in places if free is not None]
     if not known:
         return "warn", phrase("The amount of free disk space could not be determined.")
     free, where = min(known)
@@ -113,23 +96,18 @@ def space_state(free: int) -> State:
     return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
 
 
+@MACHINE.check("clock", "The clock is right", "The clock is slow")
 def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """Judge whether this machine's clock is slow, so that turns or runs are dated after the present time.
 
     A wrong clock makes every age wrong, and with it the waiting times, the retention and the order of runs.
     """
-    stamps = [
-        (turn.timestamp, phrase("Turn {id}", id=turn.id))
-        for turn in facts.turns
-        if turn.timestamp is not None
-    ]
+    stamps = [(turn.timestamp, phrase("Turn {id}", id=turn.id)) for turn in facts.turns]
     if facts.state is not None:
-        stamps += [
-            (moment, phrase("The last run"))
-            for moment in (facts.state.started_at, facts.state.completed_at)
-            if moment is not None
-        ]
-    newest, what = max(stamps, default=(0, NOTHING))
+        moments = facts.state.started_at, facts.state.completed_at
+        stamps += [(moment, phrase("The last run")) for moment in moments]
+    known = [(moment, what) for moment, what in stamps if moment is not None]
+    newest, what = max(known, default=(0, NOTHING))
     if newest > facts.now + _AHEAD_MS:
         age = ago(facts.now, newest)
         return "fail", phrase(
@@ -138,19 +116,10 @@ def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     return "pass", phrase("Nothing here is dated in the future.")
 
 
+@MACHINE.check(
+    "activity", "The background services report no problem", "The background services report a problem"
+)
 def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.activity_damage:
         return "warn", plain(facts.activity_damage)
     return last_activity(facts, "writer", "host")
-
-
-MACHINE_CHECKS = (
-    Check("log-level", "Debug logging is on", "Debug logging is off", log_level),
-    Check("services", "The background services are running", "The background services are not running", host),
-    Check("watcher", "Reverie notices changes on disk", "Reverie may notice changes on disk late", watcher),
-    Check("disk", "There is enough disk space", "Disk space is low", disk),
-    Check("clock", "The clock is right", "The clock is slow", clock),
-    Check("activity", "The background services report no problem",
-          "The background services report a problem", activity),
-)  # fmt: skip
-"""The checks of the machine, in the order in which they are reported."""

@@ -7,84 +7,24 @@ a warning.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from reverie.agents.transcripts import Turn
-from reverie.doctor.checks import Check, engine_in_words, no_model, remedy_of
-from reverie.doctor.facts import (
-    MOST_DUMPS,
-    FileFacts,
-    StateFacts,
-    WorkspaceFacts,
-    dump_time,
-)
-from reverie.doctor.findings import Remedy, State, Verdict
+from reverie.doctor.checks import Checks, model_verdict, remedy_of
+from reverie.doctor.facts import FileFacts, StateFacts, dump_time
+from reverie.doctor.findings import State, Verdict
 from reverie.doctor.fixes import RULES, Fixes
 from reverie.doctor.quantities import MINUTE_MS, ago, size
+from reverie.doctor.workspace import WorkspaceFacts
 from reverie.text.summaries import Phrase, phrase, plain, plural, together
 
-if TYPE_CHECKING:
-    from reverie.files.locks import LeaseHolder
-
+WRITER = Checks()
 DEFAULT_INTERVAL = 2
-
-
 # Longer than any run should last: the default time limit is 10 s.
 _STUCK_MS = 15 * MINUTE_MS
-
-
 _ABORTED_IN_A_ROW = 3
-
-
-_OUTCOMES = tuple(
-    f"writer.{end}"
-    for end in (
-        "completed",
-        "unchanged",
-        "exited-without-updating",
-        "timed-out",
-        "failed",
-        "cancelled",
-        "held",
-    )
-)
-
-
-_OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"})
-
-
-def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    """Judge the last runs of the agent's own memory writer.
-
-    A run that failed leaves a trace file. A run that succeeded leaves none; only the state file shows that it
-    started.
-    """
-    runs = facts.agent_runs
-    if not runs and len(facts.dumps) > MOST_DUMPS:
-        return "pass", phrase("None of the newest {n} traces is from the writer.", n=MOST_DUMPS)
-    if not runs:
-        return "pass", phrase("No run of the agent's memory writer left a trace, so no failure is known.")
-    newest = runs[0]
-    age, why = ago(facts.now, newest.started_at), newest.verdict.sentence
-    began = facts.state.started_at if facts.state is not None else None
-    if newest.wrote:
-        return "pass", phrase("{age}: {text}", age=age, text=why)
-    if began is not None and began > newest.started_at + MINUTE_MS:
-        later = phrase("A run {age} left no trace of a failure.", age=ago(facts.now, began))
-        return "pass", together(later, phrase("The run before it, {age}: {text}", age=age, text=why))
-    failed = next((number for number, run in enumerate(runs) if run.wrote), len(runs))
-    title = plural(
-        "The agent's memory writer wrote nothing in its last run",
-        "The agent's memory writer wrote nothing in its last %n runs",
-        failed,
-    )
-    remedy: Remedy = "model" if newest.verdict.name in _OTHER_MODEL else ""
-    if newest.verdict.name == "provider-error" and remedy_of(newest.verdict.sentence) == "key":
-        remedy = "key"
-    evidence = phrase("Cause of the newest failure, {age}: {text}", age=age, text=why)
-    can_write = facts.model is not None and not facts.model.problem and not remedy
-    # This is not a gate of Reverie's and must not make `reverie doctor` fail.
-    return "warn", evidence, fixes.run_writer() if can_write else None, title, remedy
+_OUTCOMES = (
+    "writer.completed", "writer.unchanged", "writer.exited-without-updating", "writer.timed-out",
+    "writer.failed", "writer.cancelled", "writer.held",
+)  # fmt: skip
 
 
 def needs_no_writer(facts: WorkspaceFacts) -> bool:
@@ -97,7 +37,14 @@ def needs_no_writer(facts: WorkspaceFacts) -> bool:
     return not facts.settings.system1.enabled and kinds.project_store is True and kinds.project_file is False
 
 
+@WRITER.check("feature", "The memory writer is on", "The memory writer is off")
 def feature(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    if not facts.has_writer:
+        evidence = phrase(
+            "This agent has no memory writer, so none can fail. Its memories come from the agent itself, "
+            "from consolidations, extraction and session notes."
+        )
+        return "pass", evidence, None, phrase("This agent has no memory writer")
     if needs_no_writer(facts):
         evidence = phrase(
             "The writer is off until you turn it on. The agent's own tools write memories here."
@@ -114,6 +61,9 @@ def feature(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     return "pass", phrase("The memory writer is turned on in the settings.")
 
 
+@WRITER.check(
+    "root-workspace", "The workspace has its own memory writer", "No memory is written for this workspace"
+)
 def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     workspace = facts.workspace
     if facts.context.workspace_id is None:
@@ -131,6 +81,7 @@ def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     return "pass", phrase("The workspace is listed, and it is not a task of another workspace.")
 
 
+@WRITER.check("interval", "The interval is valid", "The interval is not valid")
 def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     found = facts.interval
     by_agent = found.source == "agent"
@@ -146,6 +97,7 @@ def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     return "pass", phrase("{often}, as set in {where}.", often=every, where=where)
 
 
+@WRITER.check("transcript", "The transcript is growing", "No transcript yet")
 def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     file, unreadable = facts.transcript, phrase("The transcript cannot be read")
     if file is None:
@@ -163,6 +115,7 @@ def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     return "pass", phrase("{name}: {size}, last grew {age}.", name=file.path.name, **seen)
 
 
+@WRITER.check("last-turn", "The last response is complete", "The last response is not complete")
 def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """Judge whether the agent's last responses were complete.
 
@@ -172,12 +125,8 @@ def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if not answers:
         evidence = phrase("Send a message in the workspace while the background services are running.")
         return "warn", evidence, None, phrase("The agent has not responded here yet")
-    cut = 0
-    for turn in reversed(answers):
-        if turn.finished:
-            break
-        cut += 1
-    if cut:
+    newest_first = enumerate(reversed(answers))
+    if cut := next((number for number, turn in newest_first if turn.finished), len(answers)):
         state: State = "fail" if cut >= _ABORTED_IN_A_ROW or cut == len(answers) else "warn"
         evidence = plural(
             "The last response was cut off or failed. Such responses do not start the writer.",
@@ -185,57 +134,111 @@ def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
             cut,
         )
         return state, together(evidence, phrase("It counts the next turn that ends normally."))
-    when = answers[-1].timestamp
-    ended = (
-        phrase("{id} is complete.", id=answers[-1].id)
-        if when is None
-        else phrase("{id} was completed {age}.", id=answers[-1].id, age=ago(facts.now, when))
-    )
+    newest = answers[-1]
+    ended = phrase("{id} is complete.", id=newest.id)
+    if newest.timestamp is not None:
+        ended = phrase("{id} was completed {age}.", id=newest.id, age=ago(facts.now, newest.timestamp))
     partial = facts.partial is not None and facts.partial.kind == "file"
     return "pass", together(ended, phrase("Another response is still being generated.") if partial else "")
 
 
+@WRITER.check(
+    "state-file", "The memory writer's runs have no problems", "The memory writer's runs have a problem"
+)
 def state_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    state = facts.state
+    """Judge the file in which the writer counts turns: its damage, then the first problem that a run met."""
+    state, newest, writer = facts.state, facts.last("writer"), facts.writer
     if state is None:
         return "fail", phrase("This home has no place to store the state of a memory writer.")
-    return _state_damage(state, fixes) or _state_result(facts, state, fixes)
+    file, name = state.file, state.file.path.name
+    if state.problem:
+        evidence = phrase("{name}: {problem}", name=name, problem=state.problem)
+        evidence = together(evidence, phrase("The writer treats this as 0 turns."))
+        return "fail", evidence, fixes.set_aside(file.path), phrase("The writer's state file is damaged")
+    if file.kind == "file" and not file.writable:
+        title = phrase("The writer's state cannot be saved")
+        return "fail", _protected(file), fixes.make_writable(file.path), title
+    missed, due = _uncounted(facts, file), facts.interval.turns or DEFAULT_INTERVAL
+    on = facts.settings.system1.enabled and facts.host is not None
+    if file.kind == "missing":
+        if on and not missed:
+            return "pass", phrase("There is no state yet; the next completed turn creates it.")
+        why = phrase("The writer was off, not running, or every response was cut off.")
+        return ("fail" if on else "warn"), why, None, phrase("No turn was counted yet")
+    counted = plural("{count} of 1 turn counted", "{count} of %n turns counted", due, count=state.turns)
+    if newest is not None and newest.event == "writer.stood-down":
+        stood_down = phrase("{text} ({age})", text=newest.text, age=ago(facts.now, newest.last_at))
+        evidence = together(stood_down, phrase("Turn off one of the two memory writers."))
+        return "warn", evidence, None, phrase("The agent's own memory writer is active here")
+    if writer is not None:
+        age, pid = ago(facts.now, writer.acquired_at_ms), str(writer.owner.pid)
+        began = phrase(
+            "A run began {age} in process {pid} and is still running ({counted}).",
+            age=age,
+            pid=pid,
+            counted=counted,
+        )
+        if facts.now - writer.acquired_at_ms > _STUCK_MS:
+            advice = phrase("End that process. The next turn starts another run.")
+            return "fail", together(began, advice), None, phrase("A run is stuck")
+        return "pass", began, None, phrase("The memory writer is running")
+    if state.unfinished:
+        at = ago(facts.now, state.started_at or 0)
+        evidence = phrase("A run began {age} and did not finish. The next turn starts another.", age=at)
+        return "warn", evidence, fixes.run_writer(), phrase("The last run crashed")
+    if state.turns > due or (state.turns == due and missed):
+        evidence = phrase(
+            "{counted}, but no run started: the interval was misread, or a run was stuck.", counted=counted
+        )
+        return "fail", evidence, fixes.run_writer(), phrase("A run was due but did not start")
+    if missed:
+        evidence = plural(
+            "1 turn ended after the last change of the state file and was not counted ({counted}): the "
+            "writer was off, or its background service was not running.",
+            "%n turns ended after the last change of the state file and were not counted ({counted}): "
+            "the writer was off, or its background service was not running.",
+            missed,
+            counted=counted,
+        )
+        return ("fail" if on else "warn"), evidence, None, phrase("The writer missed the last turns")
+    return _last_run(facts, state, counted, fixes)
 
 
+@WRITER.check("model", "The memory writer is ready to run", "The model cannot be used")
 def model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    found = facts.model
-    if found is None or found.problem:
-        return no_model(found, fixes.use_rules())
-    return "pass", engine_in_words(found)
+    return model_verdict(facts.model, fixes.use_rules())
 
 
+@WRITER.check("model-reachable", "The model responds", "The model does not respond")
 def reachable(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     return _probed(facts, fixes, phrase("The model was not tested"), "settings", "reachable", "key", "model")
 
 
+@WRITER.check("tool-calling", "The model can call tools", "The model cannot call tools")
 def tool_calling(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     return _probed(facts, fixes, phrase("Tool calls were not tested"), "tool-calling", "streaming")
 
 
+@WRITER.check("target", "The agent loads the file", "The agent does not load the file")
 def target(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     """Judge whether the agent loads the kind of file that Reverie's memory writer is set to write."""
     kinds = facts.kinds
-    to_file = facts.settings.system1.target == "project-file"
-    loaded, other = kinds.project_file, kinds.project_store
-    if not to_file:
-        loaded, other = other, loaded
-    what = (
-        phrase("The writer writes one file per project.")
-        if to_file
-        else phrase("The writer writes a project memory.")
+    what, loaded, other = (
+        phrase("The writer writes a project memory."),
+        kinds.project_store,
+        kinds.project_file,
     )
+    to_file = facts.settings.system1.target == "project-file"
+    if to_file:
+        what, loaded, other = phrase("The writer writes one file per project."), other, loaded
     if loaded is False and other:
-        instead = "project-memory" if to_file else "project-file"
         ignored = phrase("The agent of this home does not load that file.")
-        return "warn", together(what, ignored, kinds.evidence), fixes.set_target(instead)
+        fix = fixes.set_target("project-memory" if to_file else "project-file")
+        return "warn", together(what, ignored, kinds.evidence), fix
     return "pass", together(what, kinds.evidence)
 
 
+@WRITER.check("memory-file", "The memory file can be written", "The memory file cannot be written")
 def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     file = facts.memory
     if file is None:
@@ -256,6 +259,7 @@ def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     return "pass", phrase("{path}: {size}, last changed {age}.", path=path, size=size(file.size), age=age)
 
 
+@WRITER.check("traces", "Failures leave a trace", "Failures leave no trace")
 def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     wanted = facts.settings.system1.traces
     if wanted == "never":
@@ -283,94 +287,12 @@ def _protected(file: FileFacts) -> Phrase:
     return phrase("{path} is write-protected.", path=str(file.path))
 
 
-def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
-    file, title = state.file, phrase("The writer's state file is damaged")
-    if state.problem:
-        evidence = phrase("{name}: {problem}", name=file.path.name, problem=state.problem)
-        evidence = together(evidence, phrase("The writer treats this as 0 turns."))
-        return "fail", evidence, fixes.set_aside(file.path), title
-    if file.kind == "file" and not file.writable:
-        title = phrase("The writer's state cannot be saved")
-        return "fail", _protected(file), fixes.make_writable(file.path), title
-    return None
-
-
-def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    """Judge the content of a state file that could be read; return the first problem.
-
-    Problems are tested in the order in which a run would meet them. Without a problem, the verdict describes
-    the last run.
-    """
-    missed = _uncounted(facts, state)
-    on = facts.settings.system1.enabled and facts.host is not None
-    if state.file.kind == "missing":
-        if on and not missed:
-            return "pass", phrase("There is no state yet; the next completed turn creates it.")
-        why = phrase("The writer was off, not running, or every response was cut off.")
-        return ("fail" if on else "warn"), why, None, phrase("No turn was counted yet")
-    newest = facts.last("writer")
-    if newest is not None and newest.event == "writer.stood-down":
-        stood_down = phrase("{text} ({age})", text=newest.text, age=ago(facts.now, newest.last_at))
-        evidence = together(stood_down, phrase("Turn off one of the two memory writers."))
-        return "warn", evidence, None, phrase("The agent's own memory writer is active here")
-    if facts.writer is not None:
-        return _in_flight(facts, facts.writer, _counted(facts, state))
-    if state.unfinished:
-        at = ago(facts.now, state.started_at or 0)
-        evidence = phrase("A run began {age} and did not finish. The next turn starts another.", age=at)
-        return "warn", evidence, fixes.run_writer(), phrase("The last run crashed")
-    return _turns_counted(facts, state, missed, fixes) or _last_run(facts, state, fixes)
-
-
-def _counted(facts: WorkspaceFacts, state: StateFacts) -> Phrase:
-    k = facts.interval.turns or DEFAULT_INTERVAL
-    return plural("{count} of 1 turn counted", "{count} of %n turns counted", k, count=state.turns)
-
-
-def _in_flight(facts: WorkspaceFacts, writer: LeaseHolder, counted: Phrase) -> Verdict:
-    began = phrase(
-        "A run began {age} in process {pid} and is still running ({counted}).",
-        age=ago(facts.now, writer.acquired_at_ms),
-        pid=str(writer.owner.pid),
-        counted=counted,
-    )
-    if facts.now - writer.acquired_at_ms > _STUCK_MS:
-        advice = phrase("End that process. The next turn starts another run.")
-        return "fail", together(began, advice), None, phrase("A run is stuck")
-    return "pass", began, None, phrase("The memory writer is running")
-
-
-def _turns_counted(facts: WorkspaceFacts, state: StateFacts, missed: int, fixes: Fixes) -> Verdict | None:
-    """Judge whether the writer missed a turn or did not start a due run; None if neither happened.
-
-    `missed`: the number of finished turns that the state file does not count.
-    """
-    k, counted = facts.interval.turns or DEFAULT_INTERVAL, _counted(facts, state)
-    if state.turns > k or (state.turns == k and missed):
-        evidence = phrase(
-            "{counted}, but no run started: the interval was misread, or a run was stuck.", counted=counted
-        )
-        return "fail", evidence, fixes.run_writer(), phrase("A run was due but did not start")
-    if missed:
-        on = facts.settings.system1.enabled and facts.host is not None
-        evidence = plural(
-            "1 turn ended after the last change of the state file and was not counted ({counted}): the "
-            "writer was off, or its background service was not running.",
-            "%n turns ended after the last change of the state file and were not counted ({counted}): "
-            "the writer was off, or its background service was not running.",
-            missed,
-            counted=counted,
-        )
-        return ("fail" if on else "warn"), evidence, None, phrase("The writer missed the last turns")
-    return None
-
-
-def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    counted = _counted(facts, state)
+def _last_run(facts: WorkspaceFacts, state: StateFacts, counted: Phrase, fixes: Fixes) -> Verdict:
+    """Judge the result of the last run; `counted`: a text with the number of turns since then."""
     if state.started_at is None:
         return "pass", phrase("{counted}; no run has been due yet.", counted=counted)
-    at = ago(facts.now, state.started_at)
-    if _written_since(facts.memory, state.started_at):
+    at, memory = ago(facts.now, state.started_at), facts.memory
+    if memory is not None and memory.kind == "file" and memory.changed_at >= state.started_at:
         return "pass", phrase("The last run began {age} and wrote ({counted}).", age=at, counted=counted)
     last = facts.last(*_OUTCOMES)
     if last is not None and last.last_at < state.started_at:
@@ -393,22 +315,18 @@ def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict
     return "warn", together(evidence, why), fix, phrase("The last run wrote nothing")
 
 
-def _uncounted(facts: WorkspaceFacts, state: StateFacts) -> int:
+def _uncounted(facts: WorkspaceFacts, state_file: FileFacts) -> int:
     """Return the number of finished turns that the writer should have counted but did not.
 
-    These are turns that are clearly newer than the last change of the state file. If there is no state file,
+    These are turns that are clearly newer than the last change of `state_file`. If there is no state file,
     they are the turns since the background services were started. Turns dated in the future are ignored.
     """
-    if state.file.kind == "file":
-        since = state.file.changed_at
+    if state_file.kind == "file":
+        since = state_file.changed_at
     else:
         since = facts.host.acquired_at_ms if facts.host is not None else 0
     span = range(since + MINUTE_MS, facts.now + 1)
     return sum(turn.finished and turn.timestamp in span for turn in _answers(facts))
-
-
-def _written_since(file: FileFacts | None, started_at: int) -> bool:
-    return file is not None and file.kind == "file" and file.changed_at >= started_at
 
 
 def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) -> Verdict:
@@ -416,12 +334,8 @@ def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) 
     if found is not None and found.engine == RULES and not found.problem:
         return "pass", phrase("The memory writer uses rules, so there is no model to test."), None, untested
     if facts.probe is None:
-        return (
-            "pass",
-            phrase("The test sends a real request to the model, so it runs only when you ask for it."),
-            None,
-            untested,
-        )
+        evidence = phrase("The test sends a real request to the model, so it runs only when you ask for it.")
+        return "pass", evidence, None, untested
     steps_done = [step for step in facts.probe if step.name in steps]
     failed = next((step for step in steps_done if step.state == "fail"), None)
     if failed is not None:
@@ -430,47 +344,3 @@ def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) 
     if not any(step.state == "pass" for step in steps_done):
         return "warn", phrase("The test could not run, because an earlier step failed."), None, untested
     return "pass", together(*(step.sentence for step in steps_done if step.state == "pass"))
-
-
-AGENT_WRITER = Check(
-    "agent-writer",
-    "The agent's own memory writer has no unresolved failure",
-    "The agent's memory writer wrote nothing",
-    agent_writer,
-)
-
-
-WRITER_SWITCH = Check("feature", "The memory writer is on", "The memory writer is off", feature)
-
-
-WRITER_CHECKS = (
-    AGENT_WRITER,
-    WRITER_SWITCH,
-    Check("root-workspace", "The workspace has its own memory writer",
-          "No memory is written for this workspace", root_workspace),
-    Check("interval", "The interval is valid", "The interval is not valid", interval),
-    Check("transcript", "The transcript is growing", "No transcript yet", transcript),
-    Check("last-turn", "The last response is complete", "The last response is not complete", last_turn),
-    Check("state-file", "The memory writer's runs have no problems",
-          "The memory writer's runs have a problem", state_file),
-    Check("model", "The memory writer is ready to run", "The model cannot be used", model),
-    Check("model-reachable", "The model responds", "The model does not respond", reachable),
-    Check("tool-calling", "The model can call tools", "The model cannot call tools", tool_calling),
-    Check("target", "The agent loads the file", "The agent does not load the file", target),
-    Check("memory-file", "The memory file can be written", "The memory file cannot be written", memory_file),
-    Check("traces", "Failures leave a trace", "Failures leave no trace", traces),
-)  # fmt: skip
-"""The check of the agent's own writer, then those of Reverie's writer in the order in which a run tests
-them."""
-
-
-def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    evidence = phrase(
-        "This agent has no memory writer, so none can fail. Its memories come from the agent itself, "
-        "from consolidations, extraction and session notes."
-    )
-    return "pass", evidence
-
-
-NO_WRITER = Check("feature", "This agent has no memory writer", "This agent has no memory writer", no_writer)
-"""The only check about the memory writer that is made for an agent without one."""

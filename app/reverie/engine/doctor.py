@@ -14,8 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import ScopeContext
-from reverie.doctor.findings import FindingView, ProbeFacts
+from reverie.doctor.findings import FindingView
 from reverie.files.log_file import set_debug
+from reverie.llm.probe import ProbeStep
 from reverie.memory.listing import no_check
 from reverie.values import Struct, replace
 
@@ -31,7 +32,7 @@ class Examination(Struct, frozen=True):
 
     findings: tuple[FindingView, ...]
     """In the order in which a run checks its conditions."""
-    probe: tuple[ProbeFacts, ...] | None
+    probe: tuple[ProbeStep, ...] | None
     """The steps of a test of the model by a real request; None if no test was made."""
 
 
@@ -60,9 +61,9 @@ class HomeDoctor:
         may raise to stop.
         """
         hooks = self._hooks(context, log_level)
-        probed: list[tuple[ProbeFacts, ...]] = []
+        probed: list[tuple[ProbeStep, ...]] = []
 
-        def probe(model: str) -> tuple[ProbeFacts, ...]:
+        def probe(model: str) -> tuple[ProbeStep, ...]:
             check()
             found = hooks.probe(model) if hooks.probe is not None else ()
             probed.append(found)
@@ -77,7 +78,7 @@ class HomeDoctor:
         shown: FindingView,
         *,
         log_level: str,
-        probe: tuple[ProbeFacts, ...] | None = None,
+        probe: tuple[ProbeStep, ...] | None = None,
     ) -> bool:
         """Apply the fix of the finding `shown`; return False if the checks no longer offer this fix.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from reverie.llm.provider import (
     ModelRequest,
@@ -20,11 +20,9 @@ from reverie.llm.provider import (
 )
 from reverie.values import Struct
 
-if TYPE_CHECKING:
-    pass
-
 StepName = Literal["reachable", "key", "model", "tool-calling", "streaming"]
 StepState = Literal["pass", "fail", "skip"]
+"""The result of a step; it is skipped if an earlier step failed."""
 _STEPS: tuple[StepName, ...] = ("reachable", "key", "model", "tool-calling", "streaming")
 _WORD = "marmalade"
 _TOOL = ToolSpec(
@@ -54,7 +52,8 @@ _PASSES = {
 class ProbeStep(Struct, frozen=True):
     """One step of the test of a model: passed, failed or skipped, with a sentence for people."""
 
-    name: StepName
+    name: str
+    """The name of the step, such as `reachable`, or `settings` if the model cannot be asked at all."""
     state: StepState
     sentence: str
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig, ModelService, ProviderInfo
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
+from reverie.llm.probe import ProbeReport, ProbeStep, probe
 from reverie.services.views import ConsentView
 from reverie.text.summaries import phrase
 from reverie.values import Struct
@@ -45,15 +46,6 @@ class ModelsView(Struct, frozen=True):
     engine_reason: str
     """The reason for the choice of this engine, as a sentence."""
     providers: tuple[ProviderInfo, ...]
-
-
-class ProbeLine(Struct, frozen=True):
-    """One step of the test of a model, as a person sees it."""
-
-    name: str
-    state: str
-    """The result of the step: `pass`, `fail` or `skip`."""
-    sentence: str
 
 
 class ModelServices:
@@ -94,7 +86,7 @@ class ModelServices:
 
     def test(
         self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None, key: str = ""
-    ) -> tuple[ProbeLine, ...]:
+    ) -> tuple[ProbeStep, ...]:
         """Test the model called `name` by one real tool call; return the steps with their results.
 
         `providers`: the `providers` table of settings that need not be saved; None: the saved settings.
@@ -103,9 +95,8 @@ class ModelServices:
         import asyncio
 
         from reverie.llm.catalogue import parse_model
-        from reverie.llm.probe import probe
 
-        async def ask() -> Any:
+        async def ask() -> ProbeReport:
             catalogue = self._catalogue_with(providers, parse_model(name).provider, key)
             provider = catalogue.provider(name)
             try:
@@ -114,10 +105,9 @@ class ModelServices:
                 await provider.close()
 
         try:
-            report = asyncio.run(ask())
+            return asyncio.run(ask()).steps
         except UserError as error:
-            return (ProbeLine("settings", "fail", str(error)),)
-        return tuple(ProbeLine(step.name, step.state, step.sentence) for step in report.steps)
+            return (ProbeStep("settings", "fail", str(error)),)
 
     def offered_models(
         self, provider: str, providers: Mapping[str, Mapping[str, Any]], key: str = ""

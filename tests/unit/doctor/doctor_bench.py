@@ -15,7 +15,8 @@ from typing import Any
 from helpers.benches import NOW, sample_parts
 from reverie.doctor.examination import examine
 from reverie.doctor.facts import DoctorHooks, ModelFacts
-from reverie.doctor.findings import Finding, ProbeFacts
+from reverie.doctor.findings import Finding
+from reverie.llm.probe import ProbeStep
 from reverie.services.container import HomeContainer
 from reverie.settings import load_settings, save_settings
 from reverie.values import replace
@@ -152,5 +153,5 @@ def healthy(tmp_path: Path) -> Iterator[Patient]:
         yield patient
 
 
-def probing(*steps: tuple[str, str, str]) -> Callable[[str], tuple[ProbeFacts, ...]]:
-    return lambda _model: tuple(ProbeFacts(*step) for step in steps)
+def probing(*steps: tuple[str, str, str]) -> Callable[[str], tuple[ProbeStep, ...]]:
+    return lambda _model: tuple(ProbeStep(*step) for step in steps)

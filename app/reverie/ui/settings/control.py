@@ -23,8 +23,9 @@ from reverie.ui.settings.draft import SettingsDraft, draft_of, with_draft
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
+    from reverie.llm.probe import ProbeStep
     from reverie.profile import Profile
-    from reverie.services.models import Models, ModelsView, ModelsWithoutHome, ProbeLine
+    from reverie.services.models import Models, ModelsView, ModelsWithoutHome
     from reverie.ui.session import HomeSession
 from reverie.ui.settings.dialog import SettingsDialog
 
@@ -183,7 +184,7 @@ class SettingsControl(QObject):
     def _test(self, name: str) -> None:
         self._ask_typed("test a model", lambda models: models.test, name, self._on_tested)
 
-    def _on_tested(self, lines: Sequence[ProbeLine]) -> None:
+    def _on_tested(self, lines: Sequence[ProbeStep]) -> None:
         if self.dialog is not None:
             self.dialog.models.tested(lines)
 

@@ -24,7 +24,8 @@ from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, row_of
 
 if TYPE_CHECKING:
-    from reverie.services.models import ModelsView, ProbeLine
+    from reverie.llm.probe import ProbeStep
+    from reverie.services.models import ModelsView
 from reverie.ui.settings.draft import Setting
 from reverie.ui.settings.fields import SettingsPage, shorten
 
@@ -370,7 +371,7 @@ class ModelForm(SettingsPage):
         self._begin(self.tr("Asking {model}…").format(model=self.model_name))
         self.test.emit(self.model_name)
 
-    def tested(self, lines: Sequence[ProbeLine]) -> None:
+    def tested(self, lines: Sequence[ProbeStep]) -> None:
         """Show the result of each step of the test."""
         self._end()
         self.results.say([(line.state, line.sentence) for line in lines])

@@ -37,8 +37,9 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.doctor.findings import FindingView, ProbeFacts
+    from reverie.doctor.findings import FindingView
     from reverie.engine.doctor import Examination
+    from reverie.llm.probe import ProbeStep
     from reverie.ui.session import HomeSession
 
 
@@ -395,7 +396,7 @@ class ChecksControl(QObject):
         self._session: HomeSession | None = None
         self._context: ScopeContext | None = None
         self._probed: tuple[FindingView, ...] = ()
-        self._probe: tuple[ProbeFacts, ...] | None = None
+        self._probe: tuple[ProbeStep, ...] | None = None
         self._stale = True
         self._loud = False  # a person requested the job in progress
         # Why the last fix was not applied; it stays until the user asks for something else.
