@@ -48,23 +48,46 @@ def print_block(text: str) -> None:
     _write(text, end="")
 
 
-def is_terminal() -> bool:
-    """Return whether stdout is a terminal, which would interpret control sequences in the output."""
-    return sys.stdout is not None and sys.stdout.isatty()
+def diff_text(diffs: Iterable[str]) -> str:
+    """Return diffs as one text for stdout.
+
+    A file or pipe gets them unchanged; a terminal must not obey control sequences in a memory.
+    """
+    text = "".join(diffs).rstrip("\n")
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return printable(text.expandtabs()) if is_terminal else text
 
 
 _ON_ONE_LINE = 3
 """The largest number of choices that are listed in one sentence; more get a line each."""
 
 
-def print_table(rows: Iterable[tuple[str, ...]]) -> None:
-    """Print rows of cells so that the cells of each column are aligned."""
-    table = list(rows)
-    if not table:
-        return
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    for row in table:
-        _write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+def print_answer(as_json: bool, document: Any, lines: Iterable[str]) -> None:
+    """Print the answer of a command: `document` as JSON or, for people, the lines that show the same data."""
+    if as_json:
+        print_json(document)
+    else:
+        for line in lines:
+            _write(line)
+
+
+def table_lines(rows: Iterable[tuple[str, ...]], empty: str = "") -> Iterator[str]:
+    """Yield a line for each row of cells, with aligned columns; without rows, the sentence `empty` if any."""
+    found = list(rows)
+    if empty and not found:
+        yield empty
+    widths = [max(map(len, column)) for column in zip(*found, strict=True)]
+    for row in found:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def print_problems(problems: Iterable[object]) -> int:
+    """Print each problem as one line on stderr; return the exit code, 1 if there are any."""
+    code = DONE
+    for problem in problems:
+        trouble(str(problem))
+        code = FAILED
+    return code
 
 
 def local_time(at_ms: int) -> str:

@@ -62,7 +62,7 @@ def _block(session: Invocation) -> int:
         {
             **columns(found, "block agent_block difference"),
             "lessons": [_lesson(each, project) for each in found.lessons],
-            "priors": list(found.priors),
+            "priors": found.priors,
             "crashes": [_group(each) for each in groups],
             "problems": problems,
         }
@@ -87,9 +87,9 @@ def _redact(session: Invocation, path: Path) -> int:
     places = places_of(Path(project) if project else Path.cwd(), Path.home())
     record = minimal() if raw is None else scrubbed(raw, places)
     print_text(json.dumps(record, indent=2, sort_keys=True))
-    for problem in problems:
-        answers.trouble(f"Reverie stored only the minimal record. {problem}")
-    return FAILED if problems else DONE
+    return answers.print_problems(
+        f"Reverie stored only the minimal record. {problem}" for problem in problems
+    )
 
 
 def _record(session: Invocation) -> int:
@@ -110,23 +110,17 @@ def _record(session: Invocation) -> int:
         home_dir=Path.home(),
         now_ms=session.clock(),
     )
-    if session.as_json:
-        print_json(
-            {
-                "recorded": done.path is not None,
-                "id": done.episode_id,
-                "path": None if done.path is None else str(done.path),
-                "error": None if done.entry is None else dict(done.entry),
-                "crash": None if done.crash is None else str(done.crash),
-                "reason": done.reason,
-                "problems": list(done.problems),
-            }
-        )
-    elif done.path is not None:
-        print_text(f"Recorded {done.episode_id}.")
-    for line in (*done.problems, done.reason):
-        if line:
-            answers.trouble(line)
+    document = {
+        "recorded": done.path is not None,
+        "id": done.episode_id,
+        "path": None if done.path is None else str(done.path),
+        "error": None if done.entry is None else dict(done.entry),
+        "crash": None if done.crash is None else str(done.crash),
+        **columns(done, "reason problems"),
+    }
+    lines = () if done.path is None else (f"Recorded {done.episode_id}.",)
+    answers.print_answer(session.as_json, document, lines)
+    answers.print_problems(filter(None, (*done.problems, done.reason)))
     return DONE if done.path is not None else FAILED
 
 
@@ -182,10 +176,8 @@ def _resolve(session: Invocation) -> int:
         rel = path.relative_to(memory).as_posix()
         stored = episode.record["errors_encountered"][error.index]
         RecordEdits(parts).change(resolution(rel, error.index, stored, arguments.text))
-        if session.as_json:
-            print_json({"resolved": True, "path": str(path)})
-        else:
-            print_text(f"Marked {error.type} of {episode.id} as resolved.")
+        text = f"Marked {error.type} of {episode.id} as resolved."
+        answers.print_answer(session.as_json, {"resolved": True, "path": str(path)}, [text])
         return DONE
     raise StoreError(
         f"There is no episode with the ID {arguments.episode}.",

@@ -15,16 +15,7 @@ from typing import Any
 
 from reverie.agents.scopes import ScopeContext
 from reverie.claims.apart import ProjectClaims
-from reverie.cli.answers import (
-    DONE,
-    FAILED,
-    WRONG_USAGE,
-    is_terminal,
-    print_json,
-    print_text,
-    printable,
-    trouble,
-)
+from reverie.cli.answers import DONE, WRONG_USAGE, diff_text, print_answer, print_problems, printable, trouble
 from reverie.cli.homes import every_home
 from reverie.cli.main import Invocation
 from reverie.compose import open_parts
@@ -75,13 +66,16 @@ def findings(session: Invocation) -> int:
         trouble(f"There is no directory {project}.")
         return WRONG_USAGE
     sources, errors = _sources(session, project)
-    shown = _print_findings(session, [source.report for source in sources])
+    reports = [source.report for source in sources]
+    by_id = {each.id: each for report in reports for each in report.findings}
+    matters = matters_in(by_id.values())
+    matters.sort(key=lambda matter: (-matter[0].score, matter[0].kind, matter[0].paths))
+    shown = [each for matter in matters for each in matter][: session.arguments.limit]
+    print_answer(session.as_json, [_finding_json(each) for each in shown], _finding_lines(shown, reports))
     for source in sources:
         if source.service is not None:
             source.service.mark_shown([each for each in source.report.findings if each in shown])
-    for problem in map(str, errors):
-        trouble(problem)
-    return FAILED if errors else DONE
+    return print_problems(errors)
 
 
 def decide(session: Invocation) -> int:
@@ -95,8 +89,7 @@ def decide(session: Invocation) -> int:
     project, wanted = _project(session), session.arguments.finding
     sources, errors = _sources(session, project)
     held = [(source, each) for source in sources for each in source.report.findings if each.id == wanted]
-    for problem in map(str, errors):
-        trouble(problem)
+    print_problems(errors)
     if not held:
         raise StoreError(
             f"There is no finding {printable(wanted)}.",
@@ -130,17 +123,14 @@ def decide(session: Invocation) -> int:
         if not dry_run:
             (step,) = source.service.decide(*asked).steps
             run_id = step.run_id if isinstance(step, RunReverted) else None
-    if session.as_json:
-        print_json({"run": run_id, "changes": [columns(each, "path command diff") for each in changes]})
-        return DONE
-    if changes:
-        text = "".join(each.diff for each in changes).rstrip("\n")
-        # A terminal must not obey control sequences in a memory.
-        print_text(printable(text.expandtabs()) if is_terminal() else text)
     if run_id is not None:
-        print_text(f"Changed {some(len(changes), 'file')}. Undo: `reverie revert {run_id}`.")
+        end = f"Changed {some(len(changes), 'file')}. Undo: `reverie revert {run_id}`."
     else:
-        print_text("Nothing was changed." if dry_run else "This finding will not be shown again.")
+        end = "Nothing was changed." if dry_run else "This finding will not be shown again."
+    document = {"run": run_id, "changes": [columns(each, "path command diff") for each in changes]}
+    print_answer(
+        session.as_json, document, [*([diff_text(each.diff for each in changes)] if changes else []), end]
+    )
     return DONE
 
 
@@ -155,9 +145,9 @@ def _sources(session: Invocation, project: Path | None) -> tuple[list[_Source], 
     Return the places that were searched, with their findings, and the errors of homes that failed.
     """
     sources = [_in_project(session, project)] if project is not None else []
-    asked = every_home(session)
-    errors = [*asked.problems]
-    for root in asked.roots:
+    roots, problems = every_home(session)
+    errors = [*problems]
+    for root in roots:
         try:
             parts = open_parts(root, session.profile, session.clock)
             session.opened(parts)
@@ -211,43 +201,31 @@ def _contexts(workbench: Workbench, project: Path | None) -> Iterator[ScopeConte
     yield from shown or (home.context(project_path=None, project_given=True),)
 
 
-def _print_findings(session: Invocation, reports: list[FindingReport]) -> list[MemoryFinding]:
-    """Print the best findings of all reports, best first, at most `--limit`; return the printed ones."""
-    by_id = {each.id: each for report in reports for each in report.findings}
-    matters = matters_in(by_id.values())
-    matters.sort(key=lambda matter: (-matter[0].score, matter[0].kind, matter[0].paths))
-    found = [each for matter in matters for each in matter][: session.arguments.limit]
-    if session.as_json:
-        print_json([_finding_json(each) for each in found])
-        return found
+def _finding_lines(found: list[MemoryFinding], reports: list[FindingReport]) -> Iterator[str]:
+    """Yield the lines that show findings, and a last line with their numbers and those in all reports."""
     shown = set[str]()
     for each in found:
         also = "also " if each.matter in shown else ""
         shown.add(each.matter)
-        print_text(printable(f"{also}{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
+        yield printable(f"{also}{each.kind}  {'  '.join(each.paths)}  [{each.id}]")
         for line, evidence in zip(each.lines, each.evidence, strict=False):
-            print_text(printable(f"    {line}: {evidence}" if line else f"    {evidence}"))
+            yield printable(f"    {line}: {evidence}" if line else f"    {evidence}")
         if each.why:
-            print_text(printable(f"    {each.why}"))
+            yield printable(f"    {each.why}")
         if each.suggestion is not None:
-            print_text(printable(f"    Suggestion: {each.suggestion.action}. {each.suggestion.why}"))
+            yield printable(f"    Suggestion: {each.suggestion.action}. {each.suggestion.why}")
     notes, dismissed = sum(each.notes for each in reports), sum(each.dismissed for each in reports)
     words = some(len(found), "finding")
     if len(shown) < len(found):
         words += f" about {some(len(shown), 'matter')}"
     words += f" in {some(notes, 'memory')}"
-    print_text(words + (f", {dismissed:,} dismissed." if dismissed else "."))
-    return found
+    yield words + (f", {dismissed:,} dismissed." if dismissed else ".")
 
 
 def _finding_json(finding: MemoryFinding) -> dict[str, Any]:
     suggestion = finding.suggestion
     return {
-        **columns(finding, "id kind matter"),
-        "paths": list(finding.paths),
-        "lines": list(finding.lines),
-        "evidence": list(finding.evidence),
-        "score": finding.score,
+        **columns(finding, "id kind matter paths lines evidence score"),
         "saves": {"tokens": 0 if suggestion is None else suggestion.tokens},
         "suggestion": None if suggestion is None else columns(suggestion, "action why diff"),
         **({"why": finding.why} if finding.why else {}),

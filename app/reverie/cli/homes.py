@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,16 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.cli import answers
-from reverie.cli.answers import (
-    DONE,
-    FAILED,
-    local_time,
-    print_json,
-    print_table,
-    print_text,
-    printable,
-    trouble,
-)
+from reverie.cli.answers import local_time, printable, trouble
 from reverie.cli.main import Invocation
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
@@ -38,7 +29,7 @@ from reverie.files.directory import own_is_there
 from reverie.files.log_file import wanted_level
 from reverie.services.container import HomeContainer, asked_context, rooted_files
 from reverie.services.workbench import Workbench
-from reverie.values import Struct, columns
+from reverie.values import columns
 
 if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
@@ -51,39 +42,35 @@ MOST_CHOICES = 50
 NAME_ONE = "Choose one with --home DIR, or try `reverie --demo`."
 
 
-class AskedHomes(Struct, frozen=True):
-    """The homes that a command works on, as their roots, and the places that could not be read."""
-
-    roots: tuple[Path, ...]
-    problems: tuple[UserError, ...] = ()
-    """One error for each place that could not be read."""
+HomeRoots = tuple[tuple[Path, ...], tuple[UserError, ...]]
+"""The homes that a command works on, as their roots, and one error for each place that could not be read."""
 
 
-def every_home(session: Invocation) -> AskedHomes:
+def every_home(session: Invocation) -> HomeRoots:
     """Return the homes given by `--home`; without that option, all homes that are found, also in projects."""
     if session.arguments.home:
-        return AskedHomes(tuple(session.arguments.home))
+        return tuple(session.arguments.home), ()
     found = look_for_homes()
     session.leave_out(found.troubled)
     stores = look_for_stores(found, session.profile)
     homes, troubled = (*found.homes, *stores.homes), (*found.troubled, *stores.troubled)
-    return AskedHomes(tuple(home.root for home in homes), tuple(place.error for place in troubled))
+    return tuple(home.root for home in homes), tuple(place.error for place in troubled)
 
 
 Found = TypeVar("Found")
 
 
 def from_each(
-    session: Invocation, asked: AskedHomes, read: Callable[[HomeContainer], Found]
+    session: Invocation, homes: HomeRoots, read: Callable[[HomeContainer], Found]
 ) -> tuple[list[Found], list[UserError]]:
-    """Open each home in `asked` and call `read` with it; return the results, and the errors.
+    """Open each of the homes and call `read` with it; return the results, and the errors.
 
-    The errors are those of homes that failed and the problems in `asked`. If `read` succeeded for no home,
-    raises the first error.
+    The errors are those of homes that failed, after those in `homes`. If `read` succeeded for no home, raises
+    the first error.
     """
     found: list[Found] = []
-    errors = [*asked.problems]
-    for root in asked.roots:
+    roots, errors = homes[0], [*homes[1]]
+    for root in roots:
         try:
             found.append(read(open_parts(root, session.profile, session.clock)))
         except UserError as error:
@@ -282,7 +269,7 @@ _TITLES = 500
 _TITLE_CHARS = 60
 
 
-def show_homes(session: Invocation) -> int:
+def homes(session: Invocation) -> int:
     """Print each home with its projects and workspaces; return the exit code, 1 if a home cannot be opened.
 
     With `--adopt ID`, the home that `--home` names is first registered as the known home with that id, which
@@ -291,58 +278,51 @@ def show_homes(session: Invocation) -> int:
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
-    homes, errors = from_each(session, every_home(session), _home_json)
-    for problem in errors:
-        answers.trouble(str(problem))
-    code = FAILED if errors else DONE
-    if session.as_json:
-        print_json(homes)
-        return code
-    if not homes:
-        print_text(f"{NO_HOME} {NAME_ONE}")
-    for home in homes:
-        counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
-        print_text(f"{home['root']}  ({home['kind']}; memories: {counts})")
-        print_table([row for project in home["projects"] for row in _rows(project)])
-        for orphan in home["orphans"]:
-            print_text(f"  orphaned: {printable(orphan['label'])}  ({printable(orphan['reason'])})")
-        for problem in home["problems"]:
-            answers.trouble(problem)
-        for before in home["adoptable"]:
-            answers.trouble(
-                f"{home['root']} may be the home that was at {before['root']}; if it is, take over its "
-                f"history and runs: reverie homes --home {home['root']} --adopt {before['id']}"
-            )
+    found, errors = from_each(session, every_home(session), _home_json)
+    code = answers.print_problems(errors)
+    answers.print_answer(session.as_json, found, _home_lines(found))
+    for home in () if session.as_json else found:
+        answers.print_problems(home["problems"])
+        answers.print_problems(
+            f"{home['root']} may be the home that was at {before['root']}; if it is, take over its "
+            f"history and runs: reverie homes --home {home['root']} --adopt {before['id']}"
+            for before in home["adoptable"]
+        )
     return code
 
 
-def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return the table rows of a project: one for each of its workspaces.
+def _home_lines(found: list[dict[str, Any]]) -> Iterator[str]:
+    if not found:
+        yield f"{NO_HOME} {NAME_ONE}"
+    for home in found:
+        counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
+        yield f"{home['root']}  ({home['kind']}; memories: {counts})"
+        yield from answers.table_lines(row for project in home["projects"] for row in _rows(project))
+        for orphan in home["orphans"]:
+            yield f"  orphaned: {printable(orphan['label'])}  ({printable(orphan['reason'])})"
+
+
+def _rows(project: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the table rows of a project: one for each of its workspaces.
 
     A project without workspaces gets one row with its path, which can be passed to `--project`.
     """
     name = printable(project["name"])
     if not project["workspaces"]:
-        return [("", printable(project["path"]), "", "", name, "")]
-    return [
-        ("", workspace["id"], *_called(workspace), name, _marks(workspace))
-        for workspace in project["workspaces"]
-    ]
-
-
-def _called(workspace: dict[str, Any]) -> tuple[str, str]:
-    """Return the title of a workspace, cut to 60 characters, and the time of its last use as text.
-
-    The time is "" if the home does not know it.
-    """
-    title = " ".join((workspace["title"] or workspace["name"]).split())
-    shown = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"
-    used = workspace["updatedAt"]
-    return printable(shown), "" if used is None else local_time(used)
+        yield "", printable(project["path"]), "", "", name, ""
+    for workspace in project["workspaces"]:
+        title = " ".join((workspace["title"] or workspace["name"]).split())
+        shown = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"
+        used = "" if workspace["updatedAt"] is None else local_time(workspace["updatedAt"])
+        marks = [
+            mark
+            for mark, key in (("archived", "archived"), ("several projects", "multiProject"))
+            if workspace[key]
+        ]
+        yield "", workspace["id"], printable(shown), used, name, ", ".join(marks)
 
 
 def _home_json(parts: HomeContainer) -> dict[str, Any]:
-
     home = parts.home
     if home.sessions is not None:
         home.sessions.learn_titles(_TITLES)
@@ -374,21 +354,8 @@ def _home_json(parts: HomeContainer) -> dict[str, Any]:
         "workspaces": len(contents.workspaces()),
         "counts": counts,
         "orphans": [
-            {
-                "kind": orphan.kind,
-                "directory": str(orphan.directory),
-                "label": orphan.label,
-                "reason": orphan.reason,
-            }
+            {**columns(orphan, "kind directory label reason"), "directory": str(orphan.directory)}
             for orphan in contents.orphans
         ],
         "problems": list(contents.problems),
     }
-
-
-def _marks(workspace: dict[str, Any]) -> str:
-    return ", ".join(
-        name
-        for name, key in (("archived", "archived"), ("several projects", "multiProject"))
-        if workspace[key]
-    )

@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reverie import __version__
 from reverie.cli import answers
@@ -112,228 +112,21 @@ COMMANDS: dict[str, str] = {
     "search": 'search the text of all homes: words, "phrases", /patterns/ and filters',
 }
 
-_WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write", "context", "mcp")
-_WITH_ENGINE = ("consolidate", "sweep", "harvest", "extract")
-_WITH_RUN = ("diff", "revert")
+Option = tuple[tuple[str, ...], dict[str, Any]]
+"""The names and settings of an option, as `ArgumentParser.add_argument` takes them."""
 
 
-def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.ArgumentParser:
-    """Return the parser of the command line, which accepts the given commands.
-
-    A command line without a command opens the window. Only the needed command is given, because building the
-    parsers of all commands would take longer than some commands run.
-    """
-    parser = argparse.ArgumentParser(
-        prog="reverie",
-        description="A desktop memory browser for coding agents. Opens the window if no command is given.",
-        parents=[_common(suppress=False)],
-        allow_abbrev=False,
-        exit_on_error=bool(commands),
-    )
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
-    parser.add_argument(
-        "--host",
-        type=_host,
-        action="append",
-        metavar="ssh://USER@MACHINE[:PORT][/PATH]",
-        help="also open the homes on another machine; may be repeated",
-    )
-    parser.add_argument("--demo", action="store_true", help="open a temporary copy of the sample home")
-    parser.add_argument("--offscreen", action="store_true", help="render without a display")
-    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="save a PNG of the window, then exit")
-    if not commands:
-        parser.set_defaults(command=None)
-        return parser
-    common = _common(suppress=True)
-    adding = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, text in COMMANDS.items():
-        if name in commands:
-            command = adding.add_parser(
-                name, help=text, description=text, parents=[common], allow_abbrev=False
-            )
-            _add_options(command, name)
-    return parser
+def _flag(name: str, text: str) -> Option:
+    return (name,), {"action": "store_true", "help": text}
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line; return its options, including the name of the command, if any.
-
-    If the command line is wrong, prints the usage and exits the program.
-    """
-    if COMMANDS.keys().isdisjoint(argv) and {"-h", "--help"}.isdisjoint(argv):
-        with suppress(argparse.ArgumentError):  # reported below, with all commands
-            options, others = build_parser(()).parse_known_args(argv)
-            if not others:
-                return options
-    return build_parser(argv[:1] if argv and argv[0] in COMMANDS else COMMANDS.keys()).parse_args(argv)
+def _value(name: str, metavar: str | tuple[str, str] | None, text: str, **more: Any) -> Option:
+    return (name,), {"metavar": metavar, "help": text, **more}
 
 
-def _add_options(command: argparse.ArgumentParser, name: str) -> None:
-    """Add the options of the command `name` to its parser, without those that all commands have."""
-    add = command.add_argument
-    if name in _WITH_CONTEXT:
-        _add_context(command, suppress=True)
-    if name in _WITH_RUN:
-        more = "; or a change ID, as `reverie changes` lists it" if name == "revert" else ""
-        add("run", metavar="RUN", help=f"a run ID, as `reverie runs` lists it{more}")
-    if name == "revert":
-        add("--path", action="append", metavar="P", help="only this file of the run; may be repeated")
-        add(
-            "--hunk",
-            action="append",
-            type=_count,
-            metavar="N",
-            help="only this hunk of the file in --path, as numbered by `reverie diff RUN`; may be repeated",
-        )
-    if name in ("consolidate", "sweep", "extract"):
-        add("--dry-run", action="store_true", help="show what the command would do; change nothing")
-    if name == "consolidate":
-        add("--trigger", choices=TRIGGERS, default="manual", help="what triggered the run")
-    if name in _WITH_ENGINE:
-        add(
-            "--engine",
-            default="auto",
-            metavar="rules|PROVIDER:MODEL",
-            help="the engine; default: the one in the settings, else the agent's own model if its use was "
-            "approved, else rules",
-        )
-    if name == "traces":
-        add("trace", metavar="ID", nargs="?", help="show one trace, by its name in the list")
-        add("--workspace", metavar="ID", default=argparse.SUPPRESS, help="only traces of this workspace")
-    if name == "extract":
-        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory")
-    if name == "write":
-        add("--force", action="store_true", help="run even if no run is due")
-    if name == "notes":
-        add(
-            *("--session", "--workspace"),
-            dest="workspace",
-            metavar="ID",
-            default=argparse.SUPPRESS,
-            help="a session of the home",
-        )
-        add("--force", action="store_true", help="run even if there is nothing new in the session")
-    if name == "doctor":
-        add("--self", action="store_true", help="check Reverie itself")
-        add("--probe", action="store_true", help="send a real request to the model (may cost money)")
-        add("--fix", metavar="CHECK", help="apply the fix of this check and run the checks again")
-    if name == "failures":
-        _add_failures(command)
-    if name == "check":
-        add(
-            "--project",
-            metavar="PATH",
-            default=argparse.SUPPRESS,
-            help="the project; default: the current directory",
-        )
-        add("--file", type=Path, action="append", metavar="FILE", help="only this file; may be repeated")
-        add("--at", metavar="COMMIT", help="compare with this commit; works in a bare repository too")
-        add("--fix", action="store_true", help="correct statements about things that moved or changed")
-    if name == "findings":
-        add(
-            "--project",
-            metavar="PATH",
-            default=argparse.SUPPRESS,
-            help="the project; default: all memories",
-        )
-        add("--limit", type=_count, metavar="N", help="at most N findings")
-    if name == "projects":
-        answer = command.add_mutually_exclusive_group().add_argument
-        project = ("PROJECT", "PROJECT")
-        answer("--same", nargs=2, metavar=project, help="treat these two as one project (slugs or checkouts)")
-        answer("--apart", nargs=2, metavar=project, help="treat these two as different projects")
-        answer(
-            "--name",
-            nargs=2,
-            metavar=("PATH", "NAME"),
-            help="give a project that has no git repository a name",
-        )
-    if name == "decide":
-        add("finding", metavar="ID", help="a finding, as `reverie findings` lists it")
-        add(
-            "--take",
-            choices=TAKES,
-            required=True,
-            help="suggestion: apply the suggested change; left, right: the first or the second memory is "
-            "right; both: keep both; never: do not show the finding again",
-        )
-        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="a finding about this project")
-        add("--dry-run", action="store_true", help="show the changes; change nothing")
-    if name == "engine":
-        add("--stdio", action="store_true", help="serve one client over standard input and output")
-    if name == "homes":
-        add("--adopt", metavar="ID", help="this home was moved here: assign the history and runs of ID to it")
-    if name == "runs":
-        add("--limit", type=_count, metavar="N", help="at most N runs")
-    if name == "changes":
-        add("--limit", type=_count, default=20, metavar="N", help="at most N changes (default: 20)")
-        add("--by", metavar="NAME", help="only changes by this program or actor, such as claude-code or user")
-    if name == "mcp":
-        _add_mcp(command)
-    if name == "search":
-        add(
-            "query",
-            metavar="QUERY",
-            nargs="+",
-            help='such as: retry "exact words" scope:project project:acme agent:claude home:mux pinned:yes '
-            "changed:<7d by:agent",
-        )
-        add(
-            "--project",
-            metavar="PATH",
-            default=argparse.SUPPRESS,
-            help="rank results of this project first (default: .)",
-        )
-        add(
-            "--workspace",
-            metavar="ID",
-            default=argparse.SUPPRESS,
-            help="rank results of this workspace first",
-        )
-        add("--limit", type=_count, metavar="N", help="at most N results (default: 50)")
-
-
-def _add_mcp(command: argparse.ArgumentParser) -> None:
-    add = command.add_argument
-    add(
-        "--allow-writes",
-        action="append",
-        choices=("workspace", "project", "global"),
-        metavar="SCOPE",
-        help="let clients change workspace, project or global memory; may be repeated (default: read-only)",
-    )
-    add(
-        "--http",
-        type=_count,
-        metavar="PORT",
-        help="serve over HTTP on this port of the loopback interface, with the token in REVERIE_MCP_TOKEN; "
-        "default: standard input and output",
-    )
-    add(
-        "--print-config",
-        choices=("claude", "codex", "vscode", "cursor", "gemini"),
-        help="print what to add to the configuration of this client, and exit",
-    )
-
-
-def _add_failures(command: argparse.ArgumentParser) -> None:
-    add = command.add_argument
-    add(
-        "action",
-        choices=("record", "resolve"),
-        nargs="?",
-        help="record: store a failed episode (for hooks of agents); resolve: record how an error was fixed",
-    )
-    add("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-    add("--redact", type=Path, metavar="FILE", help="print this crash record without private data")
-    add("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
-    add("--exit", type=int, metavar="CODE", help="the exit code of the iteration")
-    add("--crash", type=Path, metavar="FILE", help="the crash record of the iteration; default: the newest")
-    add("--goal", metavar="TEXT", help="the goal of the iteration")
-    add("--task", metavar="ID", help="the task that failed")
-    add("--episode", metavar="ID", help="with resolve: the id of the episode, as --json lists it")
-    add("--error", type=_count, default=1, metavar="N", help="resolve: the number of the error (default: 1)")
-    add("--text", metavar="TEXT", help="resolve: how it was fixed")
+def _place(name: str, metavar: str, text: str, **more: Any) -> Option:
+    """Return an option that can be given before the command, too; without it, that value stays."""
+    return _value(name, metavar, text, default=argparse.SUPPRESS, **more)
 
 
 def _count(text: str) -> int:
@@ -358,48 +151,235 @@ def _host(text: str) -> MachineAddress:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _common(*, suppress: bool) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    absent, add = argparse.SUPPRESS if suppress else None, parser.add_argument
-    add(
-        "--home",
-        type=Path,
+_COMMON: Sequence[Option] = (
+    _value("--home", "DIR", "an agent's home; repeat the option for several", type=Path, action="append"),
+    _value("--profile", "DIR", "put all of Reverie's own files here", type=Path),
+    _flag("--json", "print JSON on stdout"),
+    _value("--now", "MS", "take this as the current time, UTC ms since the epoch", type=_time),
+)
+_IN_CONTEXT: Sequence[Option] = (
+    _place("--workspace", "ID", "a workspace of the home"),
+    _place("--project", "PATH", "a project of the home"),
+)
+_CONTEXT: Sequence[Option] = (
+    *_IN_CONTEXT,
+    _place(
+        "--session",
+        "ID",
+        "a session of the home, for agents that use sessions instead of workspaces",
+        dest="workspace",
+    ),
+)
+_WINDOW: Sequence[Option] = (
+    _flag("--version", "print the version and exit"),
+    _value(
+        "--host",
+        "ssh://USER@MACHINE[:PORT][/PATH]",
+        "also open the homes on another machine; may be repeated",
+        type=_host,
         action="append",
-        metavar="DIR",
-        default=absent,
-        help="an agent's home; repeat the option for several",
-    )
-    add("--profile", type=Path, metavar="DIR", default=absent, help="put all of Reverie's own files here")
-    add(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS if suppress else False,
-        help="print JSON on stdout",
-    )
-    add(
-        "--now",
-        type=_time,
-        metavar="MS",
-        default=absent,
-        help="take this as the current time, UTC ms since the epoch",
-    )
-    if not suppress:
-        _add_context(parser, suppress=False)
+    ),
+    _flag("--demo", "open a temporary copy of the sample home"),
+    _flag("--offscreen", "render without a display"),
+    _value("--screenshot", "FILE", "save a PNG of the window, then exit", type=Path),
+)
+_RUN = "a run ID, as `reverie runs` lists it"
+_DRY_RUN = _flag("--dry-run", "show what the command would do; change nothing")
+_ENGINE = _value(
+    "--engine",
+    "rules|PROVIDER:MODEL",
+    "the engine; default: the one in the settings, else the agent's own model if its use was approved, else "
+    "rules",
+    default="auto",
+)
+_OPTIONS: Mapping[str, Sequence[Option]] = {
+    "homes": (_value("--adopt", "ID", "this home was moved here: assign the history and runs of ID to it"),),
+    "projects": (
+        _value(
+            "--same",
+            ("PROJECT", "PROJECT"),
+            "treat these two as one project (slugs or checkouts)",
+            nargs=2,
+        ),
+        _value("--apart", ("PROJECT", "PROJECT"), "treat these two as different projects", nargs=2),
+        _value("--name", ("PATH", "NAME"), "give a project that has no git repository a name", nargs=2),
+    ),
+    "tree": _CONTEXT,
+    "memory": _CONTEXT,
+    "status": _CONTEXT,
+    "consolidate": (
+        *_CONTEXT,
+        _DRY_RUN,
+        (("--trigger",), {"choices": TRIGGERS, "default": "manual", "help": "what triggered the run"}),
+        _ENGINE,
+    ),
+    "sweep": (_DRY_RUN, _ENGINE),
+    "harvest": (*_CONTEXT, _ENGINE),
+    "write": (*_CONTEXT, _flag("--force", "run even if no run is due")),
+    "extract": (_DRY_RUN, _ENGINE, _place("--project", "PATH", "only threads of this directory")),
+    "notes": (
+        (("--session", "--workspace"), {**_CONTEXT[-1][1], "help": "a session of the home"}),
+        _flag("--force", "run even if there is nothing new in the session"),
+    ),
+    "runs": (_value("--limit", "N", "at most N runs", type=_count),),
+    "changes": (
+        _value("--limit", "N", "at most N changes (default: 20)", type=_count, default=20),
+        _value("--by", "NAME", "only changes by this program or actor, such as claude-code or user"),
+    ),
+    "diff": (_value("run", "RUN", _RUN),),
+    "revert": (
+        _value("run", "RUN", f"{_RUN}; or a change ID, as `reverie changes` lists it"),
+        _value("--path", "P", "only this file of the run; may be repeated", action="append"),
+        _value(
+            "--hunk",
+            "N",
+            "only this hunk of the file in --path, as numbered by `reverie diff RUN`; may be repeated",
+            type=_count,
+            action="append",
+        ),
+    ),
+    "engine": (_flag("--stdio", "serve one client over standard input and output"),),
+    "mcp": (
+        *_CONTEXT,
+        _value(
+            "--allow-writes",
+            "SCOPE",
+            "let clients change workspace, project or global memory; may be repeated (default: read-only)",
+            action="append",
+            choices=("workspace", "project", "global"),
+        ),
+        _value(
+            "--http",
+            "PORT",
+            "serve over HTTP on this port of the loopback interface, with the token in REVERIE_MCP_TOKEN; "
+            "default: standard input and output",
+            type=_count,
+        ),
+        _value(
+            "--print-config",
+            None,
+            "print what to add to the configuration of this client, and exit",
+            choices=("claude", "codex", "vscode", "cursor", "gemini"),
+        ),
+    ),
+    "doctor": (
+        *_CONTEXT,
+        _flag("--self", "check Reverie itself"),
+        _flag("--probe", "send a real request to the model (may cost money)"),
+        _value("--fix", "CHECK", "apply the fix of this check and run the checks again"),
+    ),
+    "context": _CONTEXT,
+    "check": (
+        _place("--project", "PATH", "the project; default: the current directory"),
+        _value("--file", "FILE", "only this file; may be repeated", type=Path, action="append"),
+        _value("--at", "COMMIT", "compare with this commit; works in a bare repository too"),
+        _flag("--fix", "correct statements about things that moved or changed"),
+    ),
+    "findings": (
+        _place("--project", "PATH", "the project; default: all memories"),
+        _value("--limit", "N", "at most N findings", type=_count),
+    ),
+    "decide": (
+        _value("finding", "ID", "a finding, as `reverie findings` lists it"),
+        _value(
+            "--take",
+            None,
+            "suggestion: apply the suggested change; left, right: the first or the second memory is right; "
+            "both: keep both; never: do not show the finding again",
+            choices=TAKES,
+            required=True,
+        ),
+        _place("--project", "PATH", "a finding about this project"),
+        _flag("--dry-run", "show the changes; change nothing"),
+    ),
+    "traces": (
+        _value("trace", "ID", "show one trace, by its name in the list", nargs="?"),
+        _place("--workspace", "ID", "only traces of this workspace"),
+    ),
+    "failures": (
+        _value(
+            "action",
+            None,
+            "record: store a failed episode (for hooks of agents); resolve: record how an error was fixed",
+            choices=("record", "resolve"),
+            nargs="?",
+        ),
+        _place("--project", "DIR", "the project"),
+        _value("--redact", "FILE", "print this crash record without private data", type=Path),
+        _value("--phase", "PHASE", "REASON, ACT, REFLECT or VERIFY"),
+        _value("--exit", "CODE", "the exit code of the iteration", type=int),
+        _value("--crash", "FILE", "the crash record of the iteration; default: the newest", type=Path),
+        _value("--goal", "TEXT", "the goal of the iteration"),
+        _value("--task", "ID", "the task that failed"),
+        _value("--episode", "ID", "with resolve: the id of the episode, as --json lists it"),
+        _value("--error", "N", "resolve: the number of the error (default: 1)", type=_count, default=1),
+        _value("--text", "TEXT", "resolve: how it was fixed"),
+    ),
+    "search": (
+        _value(
+            "query",
+            "QUERY",
+            'such as: retry "exact words" scope:project project:acme agent:claude home:mux pinned:yes '
+            "changed:<7d by:agent",
+            nargs="+",
+        ),
+        _place("--project", "PATH", "rank results of this project first (default: .)"),
+        _place("--workspace", "ID", "rank results of this workspace first"),
+        _value("--limit", "N", "at most N results (default: 50)", type=_count),
+    ),
+}
+"""The options of each command, besides those that every command has."""
+
+
+def _parser_of(options: Iterable[Option], **more: Any) -> argparse.ArgumentParser:
+    """Return a parser with these options for the `parents` of others; `more`: settings for each option."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for names, settings in options:
+        parser.add_argument(*names, **settings, **more)
     return parser
 
 
-def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
-    absent, add = argparse.SUPPRESS if suppress else None, parser.add_argument
-    add("--workspace", metavar="ID", default=absent, help="a workspace of the home")
-    add("--project", metavar="PATH", default=absent, help="a project of the home")
-    if suppress:
-        add(
-            "--session",
-            metavar="ID",
-            dest="workspace",
-            default=absent,
-            help="a session of the home, for agents that use sessions instead of workspaces",
-        )
+def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.ArgumentParser:
+    """Return the parser of the command line, which accepts the given commands.
+
+    A command line without a command opens the window. Only the needed command is given, because building the
+    parsers of all commands would take longer than some commands run.
+    """
+    parser = argparse.ArgumentParser(
+        prog="reverie",
+        description="A desktop memory browser for coding agents. Opens the window if no command is given.",
+        parents=[_parser_of((*_COMMON, *_IN_CONTEXT, *_WINDOW))],
+        allow_abbrev=False,
+        exit_on_error=bool(commands),
+    )
+    parser.set_defaults(workspace=None, project=None)
+    if not commands:
+        parser.set_defaults(command=None)
+        return parser
+    common = _parser_of(_COMMON, default=argparse.SUPPRESS)
+    adding = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        if name in commands:
+            command = adding.add_parser(
+                name, help=text, description=text, parents=[common], allow_abbrev=False
+            )
+            one_of = command.add_mutually_exclusive_group() if name == "projects" else command
+            for names, settings in _OPTIONS.get(name, ()):
+                one_of.add_argument(*names, **settings)
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; return its options, including the name of the command, if any.
+
+    If the command line is wrong, prints the usage and exits the program.
+    """
+    if COMMANDS.keys().isdisjoint(argv) and {"-h", "--help"}.isdisjoint(argv):
+        with suppress(argparse.ArgumentError):  # reported below, with all commands
+            options, others = build_parser(()).parse_known_args(argv)
+            if not others:
+                return options
+    return build_parser(argv[:1] if argv and argv[0] in COMMANDS else COMMANDS.keys()).parse_args(argv)
 
 
 @contextmanager
@@ -533,42 +513,28 @@ def _window(session: Invocation) -> int:
 
 
 # Imported on demand, so that a command loads nothing that only others need.
-_COMMANDS: Mapping[str, tuple[str, str]] = {
-    "homes": ("homes", "show_homes"),
-    "projects": ("projects", "projects"),
-    "tree": ("memory", "show_tree"),
-    "memory": ("memory", "memory"),
-    "status": ("memory", "show_status"),
-    "consolidate": ("runs", "consolidate"),
-    "sweep": ("runs", "sweep"),
-    "harvest": ("runs", "harvest"),
-    "write": ("runs", "write"),
-    "notes": ("runs", "notes"),
-    "extract": ("runs", "extract"),
-    "runs": ("runs", "show_runs"),
-    "changes": ("runs", "show_changes"),
-    "diff": ("runs", "show_diff"),
-    "revert": ("runs", "revert"),
-    "watch": ("runs", "watch"),
-    "engine": ("main", "engine"),
-    "mcp": ("mcp", "mcp"),
-    "doctor": ("reports", "doctor"),
-    "context": ("reports", "context"),
-    "check": ("reports", "check"),
-    "findings": ("findings", "findings"),
-    "decide": ("findings", "decide"),
-    "traces": ("runs", "traces"),
-    "search": ("memory", "search"),
-    "failures": ("failures", "failures"),
+_MODULES: Mapping[str, Sequence[str]] = {
+    "homes": ("homes",),
+    "projects": ("projects",),
+    "memory": ("tree", "memory", "status", "search"),
+    "runs": (
+        *("consolidate", "sweep", "harvest", "write", "notes", "extract"),
+        *("runs", "changes", "diff", "revert", "watch", "traces"),
+    ),
+    "main": ("engine",),
+    "mcp": ("mcp",),
+    "reports": ("doctor", "context", "check"),
+    "findings": ("findings", "decide"),
+    "failures": ("failures",),
 }
-"""The name of each command, with the module in this package and the function that carries it out."""
+"""The modules of this package, each with the commands that its functions of the same name carry out."""
 
 
 def _command(name: str | None) -> Callable[[Invocation], int]:
     if name is None:
         return _window
-    module, function = _COMMANDS[name]
-    found: Callable[[Invocation], int] = getattr(import_module(f"reverie.cli.{module}"), function)
+    module = next(module for module, commands in _MODULES.items() if name in commands)
+    found: Callable[[Invocation], int] = getattr(import_module(f"reverie.cli.{module}"), name)
     return found
 
 

@@ -23,8 +23,7 @@ from reverie.agents.scopes import (
     ScopeContext,
     ScopeUnavailable,
 )
-from reverie.cli import answers
-from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_text, printable, trouble
+from reverie.cli.answers import DONE, print_answer, print_json_line, print_problems, printable, trouble
 from reverie.cli.homes import (
     NAME_ONE,
     NO_HOME,
@@ -46,6 +45,7 @@ from reverie.services.agent_commands import run_command
 from reverie.services.container import HomeContainer
 from reverie.services.host import keep_usage
 from reverie.text.summaries import some
+from reverie.values import columns
 
 if TYPE_CHECKING:
     from reverie.services.views import SearchHit
@@ -69,8 +69,8 @@ def memory(session: Invocation) -> int:
         warn=trouble,
     )
     source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace", newline="\n")
-    for answer in lines.answer_all(source):
-        print_json_line(answer)
+    for result in lines.answer_all(source):
+        print_json_line(result)
     return DONE
 
 
@@ -198,11 +198,10 @@ class MemoryLines:
                 count_reads=actor == "agent",
                 changed=self._changed.append,
             )
-        own = {"read": self._read, "save": self._save, "pin": self._pin, "index": self._index}.get(
-            str(command)
-        )
+        commands = {"read": self._read, "save": self._save, "pin": self._pin, "index": self._index}
+        own = commands.get(str(command))
         if own is None:
-            known = ", ".join(sorted({*COMMANDS, "read", "save", "pin", "index"}))
+            known = ", ".join(sorted({*COMMANDS, *commands}))
             raise StoreError(
                 f"Unknown command {command!r}.", next_step=f"Use one of: {known}.", reason="usage"
             )
@@ -285,35 +284,26 @@ def _path(request: Mapping[str, Any]) -> str:
     return path
 
 
-def show_tree(session: Invocation) -> int:
+def tree(session: Invocation) -> int:
     """Print the trees of the three scopes of the command's context; return the exit code."""
     parts = the_home(session)
     context = the_context(session, parts)
-    shown = the_workbench(session, parts).shown.trees(context)
-    if session.as_json:
-        print_json(shown.nodes)
-    else:
-        print_text("\n".join(tree_lines(shown.nodes)))
-    if shown.problem:
-        answers.trouble(shown.problem)
+    nodes, problem = the_workbench(session, parts).shown.trees(context)
+    print_answer(session.as_json, nodes, tree_lines(nodes))
+    if problem:
+        trouble(problem)
     return DONE
 
 
-def show_status(session: Invocation) -> int:
+def status(session: Invocation) -> int:
     """Print when each scope was last consolidated, and with which result; return the exit code."""
     parts = the_home(session)
     context = the_context(session, parts)
-    shown = the_workbench(session, parts).shown.status(context, session.clock())
-    status, agent = shown.status, shown.agent
-    if session.as_json:
-        agent_lines = [
-            {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent
-        ]
-        print_json({**status.as_json(), **({"agent": agent_lines} if agent_lines else {})})
-    else:
-        print_text("\n".join(status_lines(status, agent, shown.without, now=session.clock())))
-    for problem in status.problems:
-        answers.trouble(problem)
+    found, agent, without = the_workbench(session, parts).shown.status(context, session.clock())
+    own = {"agent": [columns(line, "label text state at") for line in agent]} if agent else {}
+    lines = status_lines(found, agent, without, now=session.clock())
+    print_answer(session.as_json, {**found.as_json(), **own}, lines)
+    print_problems(found.problems)
     return DONE
 
 
@@ -419,28 +409,22 @@ def search(session: Invocation) -> int:
     from reverie.services.search import SearchService
     from reverie.services.views import COUNT, SearchPlace
 
-    asked = every_home(session)
+    homes = every_home(session)
     service = SearchService()
-    _added, errors = from_each(session, asked, service.add)
+    _added, errors = from_each(session, homes, service.add)
     service.update()
     count = COUNT if session.arguments.limit is None else session.arguments.limit
     named = session.arguments
     place = SearchPlace(getattr(named, "project", None) or _directory(), getattr(named, "workspace", None))
-    answer = service.search(" ".join(session.arguments.query), count=count, place=place)
-    if not answer.complete and service.waiting:
+    found = service.search(" ".join(session.arguments.query), count=count, place=place)
+    if not found.complete and service.waiting:
         # The index was damaged and is rebuilt.
         service.update()
-        answer = service.search(answer.query, count=count, place=place)
-    problems = (*map(str, errors), *answer.problems)
-    if session.as_json:
-        print_json([hit.as_json() for hit in answer.hits])
-    else:
-        print_text("\n".join(_hit_lines(answer.hits, several=len(asked.roots) > 1)) or "Nothing was found.")
-        if not asked.roots:
-            print_text(f"{NO_HOME} {NAME_ONE}")
-    for problem in problems:
-        trouble(problem)
-    return FAILED if problems else DONE
+        found = service.search(found.query, count=count, place=place)
+    lines = _hit_lines(found.hits, several=len(homes[0]) > 1) or ["Nothing was found."]
+    lines += [] if homes[0] else [f"{NO_HOME} {NAME_ONE}"]
+    print_answer(session.as_json, [hit.as_json() for hit in found.hits], lines)
+    return print_problems((*errors, *found.problems))
 
 
 def _directory() -> str | None:

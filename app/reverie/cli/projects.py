@@ -5,15 +5,16 @@ Threading: the main thread. Failure: `UserError`, which the command line prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable, trouble
+from reverie.cli.answers import print_answer, print_problems, printable, table_lines
 from reverie.cli.homes import every_home, from_each
 from reverie.files.directory import real_path
 from reverie.services.projects import (
     ProjectRegistry,
     ProjectRow,
+    ProjectStore,
     answer_projects,
     survey_projects,
 )
@@ -46,28 +47,24 @@ def projects(session: Invocation) -> int:
         one, other = arguments.same or arguments.apart
         answer_projects(registry, rows, one, other, "same" if arguments.same else "apart")
         rows = survey_projects(homes, registry)
-    for problem in errors:
-        trouble(str(problem))
-    code = FAILED if errors else DONE
-    if session.as_json:
-        print_json([_as_json(row) for row in rows])
-        return code
-    if not rows:
-        print_text("No project was found.")
-    for row in rows:
-        print_text(printable(f"{row.name}  ({', '.join((row.slug, *row.remotes))})"))
-        print_table([_store_row(row, at) for at in range(len(row.stores))])
-        for line in _lines(row):
-            print_text(printable(f"  {line}"))
+    code = print_problems(errors)
+    print_answer(session.as_json, [_as_json(row) for row in rows], _row_lines(rows))
     return code
+
+
+def _row_lines(rows: Sequence[ProjectRow]) -> Iterator[str]:
+    if not rows:
+        yield "No project was found."
+    for row in rows:
+        yield printable(f"{row.name}  ({', '.join((row.slug, *row.remotes))})")
+        yield from table_lines(_store_row(store) for store in row.stores)
+        for line in _lines(row):
+            yield printable(f"  {line}")
 
 
 def _as_json(row: ProjectRow) -> dict[str, Any]:
     return {
-        **columns(row, "slug name"),
-        "roots": list(row.roots),
-        "remotes": list(row.remotes),
-        "below": row.below,
+        **columns(row, "slug name roots remotes below"),
         "stores": [
             {
                 "home": str(each.home),
@@ -77,15 +74,11 @@ def _as_json(row: ProjectRow) -> dict[str, Any]:
             }
             for each in row.stores
         ],
-        "asks": [
-            {"with": each.other, "reason": each.reason, "checkouts": list(each.checkouts)}
-            for each in row.asks
-        ],
+        "asks": [columns(each, "with=other reason checkouts") for each in row.asks],
     }
 
 
-def _store_row(row: ProjectRow, at: int) -> tuple[str, ...]:
-    store = row.stores[at]
+def _store_row(store: ProjectStore) -> tuple[str, ...]:
     state = "" if store.current else "not loaded"
     if store.worktree:
         state = "worktree" if store.current else "worktree, not loaded"

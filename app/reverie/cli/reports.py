@@ -22,7 +22,7 @@ from reverie.claims.apart import ProjectClaims
 from reverie.claims.checking import CheckedClaim, in_one_line
 from reverie.claims.project import ClaimReport
 from reverie.cli import answers
-from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_text, printable, trouble
+from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_answer, print_problems, printable, trouble
 from reverie.cli.homes import every_home, the_context, the_home
 from reverie.compose import doctor_hooks, open_parts
 from reverie.context.view import (
@@ -69,14 +69,14 @@ def doctor(session: Invocation) -> int:
     if name is not None:
         _apply(name, findings)
         findings = look()
-    if session.as_json:
-        print_json([finding.as_json() for finding in findings])
-    else:
-        print_text("\n".join(finding_lines(findings, partial(_command, session))))
+    command = partial(_command, session)
+    document = [finding.as_json() for finding in findings]
+    print_answer(session.as_json, document, finding_lines(findings, command))
     cause = first_cause(findings)
     if cause is None or cause.state != "fail":
         return DONE
-    answers.trouble(f"{cause.title}. {cause.evidence}{_how(cause, session)}")
+    how = "" if cause.fix is None else f" {cause.fix.label}: `{command(cause.check)}`."
+    trouble(f"{cause.title}. {cause.evidence}{how}")
     return FAILED
 
 
@@ -114,10 +114,9 @@ def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
 def _of_reverie(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
     from reverie.doctor.self_checks import examine_self
 
-    asked = every_home(session)
-    for problem in asked.problems:
-        answers.trouble(str(problem))
-    return lambda: examine_self(session.profile, now=session.clock(), homes=len(asked.roots))
+    roots, problems = every_home(session)
+    print_problems(problems)
+    return lambda: examine_self(session.profile, now=session.clock(), homes=len(roots))
 
 
 def _apply(check: str, findings: tuple[Finding, ...]) -> None:
@@ -131,11 +130,7 @@ def _apply(check: str, findings: tuple[Finding, ...]) -> None:
             reason="missing",
         )
     finding.fix.apply()
-    answers.trouble(f"Done: {finding.fix.label}.")
-
-
-def _how(finding: Finding, session: Invocation) -> str:
-    return "" if finding.fix is None else f" {finding.fix.label}: `{_command(session, finding.check)}`."
+    trouble(f"Done: {finding.fix.label}.")
 
 
 def _command(session: Invocation, check: str) -> str:
@@ -169,14 +164,14 @@ def _quoted(word: str) -> str:
     if word.isprintable():
         return shlex.quote(word)
     shown = (
-        f"\\{char}" if char in "\\'" else char if char.isprintable() else _escaped_bytes(char)
+        f"\\{char}"
+        if char in "\\'"
+        else char
+        if char.isprintable()
+        else "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
         for char in word
     )
     return f"$'{''.join(shown)}'"
-
-
-def _escaped_bytes(char: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
 
 
 _LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
@@ -203,20 +198,30 @@ def context(session: Invocation) -> int:
     at = session.clock()
     facts = gather(parts.home, chosen, Workbench(parts).view(chosen).scopes, times=(at,))
     view = assemble(facts, at)
-    if session.as_json:
-        print_json(context_json(view))
-    else:
-        print_text("\n".join(context_lines(view)))
+    print_answer(session.as_json, context_json(view), context_lines(view))
     return DONE
 
 
 def context_json(view: ContextView) -> dict[str, Any]:
     """Return the JSON document that the command `context` prints."""
+    states = load_states(view)
     return {
         **columns(view, "agent at totalBytes=bytes totalTokens=tokens"),
-        "index": _sized(view.part("index"), "entries", _index_item),
-        "hotSet": _sized(view.part("hot-set"), "items", _hot_item),
-        "parts": [_part(part, load_states(view)) for part in view.parts],
+        "index": _sized(
+            view.part("index"),
+            "entries",
+            lambda entry: columns(entry, "path scope description pinned bytes tokens"),
+        ),
+        "hotSet": _sized(
+            view.part("hot-set"),
+            "items",
+            lambda entry: {
+                **columns(entry, "path pinned"),
+                "truncated": entry.state == "cut",
+                **columns(entry, "bytes tokens score"),
+            },
+        ),
+        "parts": [_part(part, states) for part in view.parts],
     }
 
 
@@ -279,16 +284,6 @@ def _sized(
         "totalTokens": part.gauges[1].used,
         "block": part.text,
     }
-
-
-def _index_item(entry: ContextEntry) -> dict[str, Any]:
-    scope = entry.scope.value if entry.scope is not None else None
-    return {"path": entry.path, "scope": scope, **columns(entry, "description pinned bytes tokens")}
-
-
-def _hot_item(entry: ContextEntry) -> dict[str, Any]:
-    truncated = entry.state == "cut"
-    return {**columns(entry, "path pinned"), "truncated": truncated, **columns(entry, "bytes tokens score")}
 
 
 def _part(part: ContextPart, states: Mapping[str, LoadState]) -> dict[str, Any]:
@@ -369,17 +364,6 @@ def check(session: Invocation) -> int:
     return _print_claims(session, reports, replaced, vain)
 
 
-def _import_json(vain: FailedImport) -> dict[str, Any]:
-    return {
-        "path": vain.label,
-        "line": vain.line,
-        "kind": "import",
-        "token": vain.written,
-        "state": "not-imported",
-        "reason": IMPORT_PROBLEMS[vain.problem],
-    }
-
-
 def _as_given(project: Path) -> Any:
     """Return a function that resolves a path from the command line; it takes and returns a `Path`.
 
@@ -401,8 +385,7 @@ def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, Claim
 
     A home is yielded as a pair of its workbench and context. Homes that do not list the project are left out.
     """
-    asked = every_home(session)
-    for root in asked.roots:
+    for root in every_home(session)[0]:
         try:
             parts = open_parts(root, session.profile, session.clock)
             session.opened(parts)
@@ -428,20 +411,26 @@ def _print_claims(
 ) -> int:
     claims = [claim for report in reports for claim in report.claims]
     stale = [claim for claim in claims if claim.state.is_stale]
-    if session.as_json:
-        print_json([*(_claim_json(claim, claim in replaced) for claim in claims), *map(_import_json, vain)])
-    else:
-        for each in vain:
-            why = IMPORT_PROBLEMS[each.problem]
-            print_text(printable(f"{each.label}:{each.line}: {each.written} loads nothing: {why}"))
-        for claim in stale:
-            print_text(_claim_line(claim, claim in replaced))
-        print_text(_claims_summary(reports, stale, len(replaced)))
+    failed = [
+        {
+            **columns(each, "path=label line"),
+            "kind": "import",
+            "token": each.written,
+            "state": "not-imported",
+            "reason": IMPORT_PROBLEMS[each.problem],
+        }
+        for each in vain
+    ]
+    document = [*(_claim_json(claim, claim in replaced) for claim in claims), *failed]
+    lines = [printable("{path}:{line}: {token} loads nothing: {reason}".format(**each)) for each in failed]
+    for claim in stale:
+        text = f"{claim.path}:{claim.line}: {in_one_line(claim)}{', fixed' if claim in replaced else ''}"
+        lines.append(printable(text).replace("\n", " "))
+    print_answer(session.as_json, document, [*lines, _claims_summary(reports, stale, len(replaced))])
     for report in reports:
         if report.problem:
             trouble(f"{report.problem} Without a repository, Reverie reports no statement as stale.")
-        for sentence in report.limits:
-            trouble(sentence)
+        print_problems(report.limits)
     return FAILED if vain or len(stale) > len(replaced) else DONE
 
 
@@ -452,16 +441,10 @@ def _claim_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:
     if claim.written_at:
         found["writtenAt"] = claim.written_at
     if claim.evidence is not None:
-        evidence = claim.evidence
-        found["evidence"] = columns(evidence, "commit date subject")
+        found["evidence"] = columns(claim.evidence, "commit date subject")
     if was_fixed:
         found["fixed"] = True
     return found
-
-
-def _claim_line(claim: CheckedClaim, was_fixed: bool) -> str:
-    text = f"{claim.path}:{claim.line}: {in_one_line(claim)}"
-    return printable(text + (", fixed" if was_fixed else "")).replace("\n", " ")
 
 
 def _claims_summary(reports: Sequence[ClaimReport], stale: Sequence[CheckedClaim], replaced: int) -> str:

@@ -16,7 +16,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -28,11 +28,11 @@ from reverie.cli import answers
 from reverie.cli.answers import (
     DONE,
     FAILED,
-    print_json,
+    print_answer,
     print_json_line,
-    print_table,
     print_text,
     printable,
+    table_lines,
     trouble,
 )
 from reverie.cli.homes import (
@@ -58,17 +58,18 @@ from reverie.runs.card import card_from_json, sentence
 from reverie.runs.parts import numbers_taken, taken_as_json
 from reverie.services.views import HostStatus
 from reverie.text.summaries import some
-from reverie.values import as_dict, columns
+from reverie.values import columns
 
 if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
-    from reverie.jobs.consolidate.triggers import SweepResult
+    from reverie.jobs.consolidate.triggers import SkippedWorkspace
     from reverie.jobs.extraction.state import ExtractProgress
+    from reverie.jobs.single_file.notes_service import NotesOutcome
     from reverie.runs.record import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.change_log import LoggedChange
     from reverie.services.container import HomeContainer
-    from reverie.services.traces import TraceDetail, TraceSummary
+    from reverie.services.traces import TraceDetail
 
 log = logging.getLogger("reverie.engine")
 
@@ -84,24 +85,31 @@ def sweep(session: Invocation) -> int:
     Returns the exit code: 1 if a consolidation did not succeed. With `--dry-run`, only print the workspaces
     that would be consolidated, in their order.
     """
-    parts = the_home(session)
+    by_hand = the_workbench(session, the_home(session)).by_hand
     if session.arguments.dry_run:
-        plan = the_workbench(session, parts).by_hand.sweep_plan()
-        if session.as_json:
-            print_json(plan.as_json())
-        else:
-            _print_sweep(plan.order, plan.as_json()["skipped"])
+        plan = by_hand.sweep_plan()
+        print_answer(session.as_json, plan.as_json(), _sweep_lines(plan.order, plan.skipped))
         return DONE
-    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
         result, session.lost = by_hand.sweep(session.arguments.engine, cancel=cancel)
-    if session.as_json:
-        print_json(result.as_json())
-    else:
-        _print_sweep((), result.as_json()["skipped"])
-        for run in result.runs:
-            print_text(f"{run.workspace_id}: {run.result.outcome}. {printable(run.result.summary)}")
-    return _swept(result)
+    ended = (
+        f"{run.workspace_id}: {run.result.outcome}. {printable(run.result.summary)}" for run in result.runs
+    )
+    print_answer(session.as_json, result.as_json(), (*_sweep_lines((), result.sweep.skipped), *ended))
+    if result.succeeded:
+        return DONE
+    failed = [run.result for run in result.runs if not run.result.succeeded]
+    trouble(
+        f"{len(failed)} of {len(result.runs)} consolidations did not succeed. "
+        + answers.with_next_step(failed[0].summary, failed[0].next_step)
+    )
+    return FAILED
+
+
+def _sweep_lines(order: Sequence[str], skipped: Sequence[SkippedWorkspace]) -> Iterator[str]:
+    rows = [(str(place), printable(workspace_id), "") for place, workspace_id in enumerate(order, start=1)]
+    rows += [("-", printable(each.workspace_id), SKIP_WORDS[each.reason]) for each in skipped]
+    return table_lines(rows, "No known workspace has been used yet.")
 
 
 def harvest(session: Invocation) -> int:
@@ -116,28 +124,18 @@ def harvest(session: Invocation) -> int:
         result, consolidation, session.lost = by_hand.harvest(
             context, session.arguments.engine, cancel=cancel
         )
-    if session.as_json:
-        print_json(
-            {
-                **_harvest_json(result),
-                "dream": None if consolidation is None else _consolidation_json(consolidation),
-            }
-        )
-    elif consolidation is not None:
-        print_table(answers.ops_rows((*result.ops, *consolidation.ops)))
-        print_text(answers.run_words(result))
-        print_text(answers.run_words(consolidation))
-    return answers.ended(result, *([] if consolidation is None else [consolidation]))
-
-
-def _harvest_json(result: RunResult) -> dict[str, Any]:
-    return {
+    document = {
         **columns(result, "run_id outcome reason summary"),
         "boundaryKey": result.details.get("boundaryKey", ""),
         "inbox": result.details.get("inbox"),
         "ops": [dict(op) for op in result.ops],
         "record": dict(result.record) or None,
+        "dream": None if consolidation is None else _consolidation_json(consolidation),
     }
+    runs = (result,) if consolidation is None else (result, consolidation)
+    lines = [*table_lines(answers.ops_rows(chain(*(run.ops for run in runs)))), *map(answers.run_words, runs)]
+    print_answer(session.as_json, document, lines if consolidation is not None else ())
+    return answers.ended(*runs)
 
 
 @contextmanager
@@ -170,26 +168,6 @@ def interruptible(*signals: signal.Signals) -> Iterator[threading.Event]:
         relaying.join()
 
 
-def _swept(result: SweepResult) -> int:
-    if result.succeeded:
-        return DONE
-    failed = [run for run in result.runs if not run.result.succeeded]
-    answers.trouble(
-        f"{len(failed)} of {len(result.runs)} consolidations did not succeed. "
-        + answers.with_next_step(failed[0].result.summary, failed[0].result.next_step)
-    )
-    return FAILED
-
-
-def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
-
-    rows = [(str(place), workspace_id, "") for place, workspace_id in enumerate(order, start=1)]
-    rows += [("-", item["workspaceId"], SKIP_WORDS[item["reason"]]) for item in skipped]
-    print_table([(mark, printable(workspace_id), words) for mark, workspace_id, words in rows])
-    if not order and not skipped:
-        print_text("No known workspace has been used yet.")
-
-
 def _consolidation_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
     ended = columns(result, "run_id outcome reason")
@@ -214,54 +192,54 @@ def consolidate(session: Invocation) -> int:
         result, engine, session.lost = by_hand.consolidate(
             context, arguments.trigger, arguments.engine, dry_run, cancel=cancel
         )
-    if session.as_json:
-        print_json({**_consolidation_json(result), "dryRun": dry_run, "engine": engine})
-    elif result.succeeded:
-        print_table(answers.ops_rows(result.ops))
-        print_text(
+    print_answer(
+        session.as_json,
+        {**_consolidation_json(result), "dryRun": dry_run, "engine": engine},
+        _consolidation_lines(result, engine, dry_run=dry_run),
+    )
+    return answers.ended(result)
+
+
+def _consolidation_lines(result: RunResult, engine: str, *, dry_run: bool) -> Iterator[str]:
+    if result.succeeded:
+        yield from table_lines(answers.ops_rows(result.ops))
+        yield (
             f"{'Preview, nothing is written yet. ' if dry_run else ''}"
             f"{answers.run_words(result, ', dry run' if dry_run else '')} "
             f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
         if change := loaded_next_from(result.details.get("loadedNext")):
-            print_text(f"Loaded next: {printable(signed_names(change))}")
+            yield f"Loaded next: {printable(signed_names(change))}"
     card = card_from_json(result.details.get("card"))
-    if card is not None and card.facts and not session.as_json:
-        print_text(f"Facts: {sentence(card.counts)}.")
-    return answers.ended(result)
+    if card is not None and card.facts:
+        yield f"Facts: {sentence(card.counts)}."
 
 
-def show_runs(session: Invocation) -> int:
+def runs(session: Invocation) -> int:
     """Print the runs of a home, newest first; return the exit code.
 
     A run is one background job that may change memories, such as a consolidation.
     """
-    parts = the_home(session)
-    shown = the_workbench(session, parts).shown.runs(session.arguments.limit)
-    records = shown.records
-    if session.as_json:
-        print_json([record.as_json() for record in records])
-    elif not records:
-        print_text("There are no runs yet.")
-    else:
-        print_table(
-            (
-                record.id,
-                record.kind,
-                record.outcome
-                + (", reverted" if record.reverted else ", reverted in part" if record.taken_back else "")
-                + (", dry run" if record.dry_run else ""),
-                record.engine,
-                printable(record.summary),
-            )
-            for record in records
+    records, problems = the_workbench(session, the_home(session)).shown.runs(session.arguments.limit)
+    rows = (
+        (
+            record.id,
+            record.kind,
+            record.outcome
+            + (", reverted" if record.reverted else ", reverted in part" if record.taken_back else "")
+            + (", dry run" if record.dry_run else ""),
+            record.engine,
+            printable(record.summary),
         )
-    for problem in shown.problems:
-        answers.trouble(problem)
+        for record in records
+    )
+    document = [record.as_json() for record in records]
+    print_answer(session.as_json, document, table_lines(rows, "There are no runs yet."))
+    answers.print_problems(problems)
     return DONE
 
 
-def show_changes(session: Invocation) -> int:
+def changes(session: Invocation) -> int:
     """Print the change sets of a home, newest first; return the exit code.
 
     A change set is one commit of the history: by a person, an agent, a run or a program.
@@ -275,67 +253,45 @@ def show_changes(session: Invocation) -> int:
             break
         page = log.page(page.next)
     found = found[: arguments.limit]
-    if session.as_json:
-        print_json(
-            [
-                {
-                    **columns(each, "id at=at_ms actor run_id added removed"),
-                    "files": [columns(file, "path verb") for file in each.files],
-                }
-                for each in found
-            ]
+    document = [
+        {
+            **columns(each, "id at=at_ms actor run_id added removed"),
+            "files": [columns(file, "path verb") for file in each.files],
+        }
+        for each in found
+    ]
+    rows = (
+        (
+            each.id[:_ID_CHARS],
+            answers.local_time(each.at_ms),
+            printable(each.actor),
+            printable(", ".join(f"{file.verb} {file.path}" for file in each.files[:_FILES]))
+            + (f" and {each.count - _FILES:,} more" if each.count > _FILES else ""),
         )
-    elif not found:
-        print_text("There are no changes yet.")
-    else:
-        print_table(
-            (
-                each.id[:_ID_CHARS],
-                answers.local_time(each.at_ms),
-                printable(each.actor),
-                printable(", ".join(f"{file.verb} {file.path}" for file in each.files[:_FILES]))
-                + (f" and {each.count - _FILES:,} more" if each.count > _FILES else ""),
-            )
-            for each in found
-        )
+        for each in found
+    )
+    print_answer(session.as_json, document, table_lines(rows, "There are no changes yet."))
     return DONE
 
 
-def show_diff(session: Invocation) -> int:
+def diff(session: Invocation) -> int:
     """Print the changes that a run made, or that a dry run would have made; return the exit code."""
-    shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
-    taken = shown.taken_back
-    diffs = [
-        (
-            change,
-            unified(
-                change.before,
-                change.after,
-                change.path.lstrip("/"),
-                taken_back=numbers_taken(change.before, change.after, taken.get(change.path, frozenset())),
-            ),
+    shown = the_workbench(session, the_home(session)).shown
+    files, taken, card = shown.changes(session.arguments.run)
+    rows = []
+    for change in files:
+        back = taken.get(change.path, frozenset())
+        numbers = numbers_taken(change.before, change.after, back)
+        rows.append(
+            {
+                **columns(change, "path note"),
+                "diff": unified(change.before, change.after, change.path.lstrip("/"), taken_back=numbers),
+                "takenBack": taken_as_json(back),
+                # The card is of the whole run, and repeated because a list has no place for it.
+                "card": None if card is None else card.as_json(),
+            }
         )
-        for change in shown.files
-    ]
-    if session.as_json:
-        card = None if shown.card is None else shown.card.as_json()
-        print_json(
-            [
-                {
-                    "path": change.path,
-                    "note": change.note,
-                    "diff": text,
-                    "takenBack": taken_as_json(taken.get(change.path, frozenset())),
-                    "card": card,  # of the whole run, repeated because a list has no place for it
-                }
-                for change, text in diffs
-            ]
-        )
-    elif diffs:
-        text = "".join(text for _change, text in diffs).rstrip("\n")
-        # A diff is written unchanged to a file or pipe; a terminal must not obey control sequences in a
-        # memory.
-        print_text(printable(text.expandtabs()) if answers.is_terminal() else text)
+    print_answer(session.as_json, rows, [answers.diff_text(row["diff"] for row in rows)] if rows else ())
     return DONE
 
 
@@ -359,23 +315,16 @@ def revert(session: Invocation) -> int:
     summary = result.summary
     if too:
         summary += f" Also restored, because their lines would otherwise be lost: {', '.join(too)}."
-    if session.as_json:
-        print_json(
-            {
-                "runId": result.run_id,
-                "reverted": result.reverts,
-                "summary": summary,
-                "restored": list(result.applied),
-                "conflicts": list(result.conflicts),
-                "reason": "conflict" if result.conflicts else "",
-            }
-        )
-    elif not result.conflicts:
-        print_text(printable(summary))
-    if result.conflicts:
-        answers.trouble(result.summary)
-        return FAILED
-    return DONE
+    document = {
+        "runId": result.run_id,
+        "reverted": result.reverts,
+        "summary": summary,
+        "restored": list(result.applied),
+        "conflicts": list(result.conflicts),
+        "reason": "conflict" if result.conflicts else "",
+    }
+    print_answer(session.as_json, document, () if result.conflicts else [printable(summary)])
+    return answers.print_problems([result.summary] if result.conflicts else ())
 
 
 def _revert_change(session: Invocation, parts: HomeContainer) -> int:
@@ -386,11 +335,9 @@ def _revert_change(session: Invocation, parts: HomeContainer) -> int:
     change = log.find(session.arguments.run)
     undo = log.take_back(change)
     summary = " ".join((f"Undid the change by {change.actor}.", undo.warning)).strip()
-    if session.as_json:
-        restored = [file.path for file in change.files]
-        print_json({"reverted": change.id, "summary": summary, "restored": restored, "reason": ""})
-    else:
-        print_text(printable(summary))
+    restored = [file.path for file in change.files]
+    document = {"reverted": change.id, "summary": summary, "restored": restored, "reason": ""}
+    print_answer(session.as_json, document, [printable(summary)])
     return DONE
 
 
@@ -409,10 +356,8 @@ def write(session: Invocation) -> int:
     by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
         outcome, session.lost = by_hand.write(workspace_id, session.arguments.force, cancel=cancel)
-    if session.as_json:
-        print_json(outcome.as_json())
-    elif outcome.ran:
-        print_text(answers.run_words(outcome, f", {outcome.model}"))
+    lines = [answers.run_words(outcome, f", {outcome.model}")] if outcome.ran else ()
+    print_answer(session.as_json, outcome.as_json(), lines)
     return answers.ended(outcome)
 
 
@@ -430,16 +375,17 @@ def notes(session: Invocation) -> int:
     by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
         outcome, session.lost = by_hand.notes(session_id, session.arguments.force, cancel=cancel)
-    if session.as_json:
-        print_json(outcome.as_json())
-    elif outcome.succeeded:
-        print_text(printable(outcome.summary))
-        if outcome.path is not None:
-            print_text(printable(str(outcome.path)))
-        if outcome.ran:
-            print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
-        print_text(UNREAD)
+    print_answer(session.as_json, outcome.as_json(), _notes_lines(outcome) if outcome.succeeded else ())
     return answers.ended(outcome)
+
+
+def _notes_lines(outcome: NotesOutcome) -> Iterator[str]:
+    yield printable(outcome.summary)
+    if outcome.path is not None:
+        yield printable(str(outcome.path))
+    if outcome.ran:
+        yield f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}."
+    yield UNREAD
 
 
 def _only_session(parts: HomeContainer) -> str:
@@ -471,33 +417,29 @@ def extract(session: Invocation) -> int:
     arguments = session.arguments
     by_hand = the_workbench(session, the_home(session)).by_hand
     if arguments.dry_run:
-        candidates, to_notes = by_hand.extract_plan(arguments.project)
-        _print_candidates(candidates, as_json=session.as_json, to_notes=to_notes)
+        found, to_notes = by_hand.extract_plan(arguments.project)
+        names = "thread_id title project_path updated_at size chosen reason sentence"
+        candidates = [columns(each, names) for each in found]
+        document = {"candidates": candidates, **({"writes": "notes"} if to_notes else {})}
+        print_answer(session.as_json, document, _candidate_lines(found, to_notes=to_notes))
         return DONE
     with interruptible() as cancel:
         result, session.lost = by_hand.extract(
             arguments.engine, arguments.project, progress=_progress, cancel=cancel
         )
-    if session.as_json:
-        print_json(result.as_json())
-    else:
-        print_table(
-            (end.outcome, end.kind, end.id, printable(end.summary))
-            for end in (*result.rollouts, *result.directories)
-        )
-        if result.succeeded:
-            print_text(printable(result.summary))
+    rows = (
+        (end.outcome, end.kind, end.id, printable(end.summary))
+        for end in (*result.rollouts, *result.directories)
+    )
+    summary = [printable(result.summary)] if result.succeeded else []
+    print_answer(session.as_json, result.as_json(), (*table_lines(rows), *summary))
     return answers.ended(result)
 
 
-def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:
-    if as_json:
-        kind = {"writes": "notes"} if to_notes else {}
-        print_json({"candidates": [_candidate_json(each) for each in found], **kind})
-        return
+def _candidate_lines(found: Sequence[ExtractCandidate], *, to_notes: bool) -> Iterator[str]:
     if to_notes:
-        print_text("Reverie saves each result as a note, and Codex then merges it into its memory.")
-    print_table(
+        yield "Reverie saves each result as a note, and Codex then merges it into its memory."
+    yield from table_lines(
         (
             "+" if each.chosen else "-",
             each.thread_id,
@@ -508,12 +450,7 @@ def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_
         for each in found
     )
     if not any(each.chosen for each in found):
-        print_text("There is nothing to extract.")
-
-
-def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
-    names = {"thread_id": "threadId", "project_path": "projectPath", "updated_at": "updatedAt"}
-    return {names.get(name, name): value for name, value in as_dict(candidate).items()}
+        yield "There is nothing to extract."
 
 
 def _progress(progress: ExtractProgress) -> None:
@@ -538,63 +475,50 @@ def traces(session: Invocation) -> int:
 
 
 def _list(session: Invocation) -> int:
-    def read(parts: HomeContainer) -> tuple[TraceSummary, ...]:
-        return the_workbench(session, parts).shown.traces()
-
-    found, errors = from_each(session, every_home(session), read)
-    for problem in errors:
-        trouble(str(problem))
-    rows = list(chain.from_iterable(found))
-    rows.sort(key=lambda row: (row.started_at, row.id), reverse=True)
+    found, errors = from_each(
+        session, every_home(session), lambda parts: the_workbench(session, parts).shown.traces()
+    )
+    code = answers.print_problems(errors)
     wanted = session.arguments.workspace
-    if wanted is not None:
-        rows = [row for row in rows if row.workspace_id == wanted]
-    if session.as_json:
-        print_json([row.as_json() for row in rows])
-    else:
-        print_table([_line(row) for row in rows])
-        if not rows:
-            print_text(
-                "There are no traces. Reverie keeps a trace of each run that uses a model. mux writes "
-                "one when its memory writer fails in debug mode. Other agents write none."
-            )
-    return FAILED if errors else DONE
+    rows = [row for row in chain.from_iterable(found) if wanted in (None, row.workspace_id)]
+    rows.sort(key=lambda row: (row.started_at, row.id), reverse=True)
+    cells = (
+        (
+            row.id,
+            printable(row.workspace_name or row.workspace_id or "-"),
+            printable(row.kind or "-"),
+            row.verdict,
+            printable(row.model or "-"),
+            printable(" ".join(row.evidence.split()))[:100],
+        )
+        for row in rows
+    )
+    nothing = (
+        "There are no traces. Reverie keeps a trace of each run that uses a model. mux writes one when its "
+        "memory writer fails in debug mode. Other agents write none."
+    )
+    print_answer(session.as_json, [row.as_json() for row in rows], table_lines(cells, nothing))
+    return code
 
 
 def _one(session: Invocation, wanted: str) -> int:
-
-    asked = every_home(session)
+    roots, problems = every_home(session)
     missing: UserError | None = None
-    for place in asked.problems:
-        trouble(str(place))
-    for root in asked.roots:
+    answers.print_problems(problems)
+    for root in roots:
         shown = the_workbench(session, open_parts(root, session.profile, session.clock)).shown
         try:
             detail, document = shown.trace(wanted)
         except UserError as error:
-            if error.reason != "missing" or len(asked.roots) == 1:
+            if error.reason != "missing" or len(roots) == 1:
                 raise
             missing = error
             continue
-        if session.as_json:
-            print_json({**detail.row.as_json(), "trace": document})
-        else:
-            print_text("\n".join(_detail_lines(detail)))
+        print_answer(session.as_json, {**detail.row.as_json(), "trace": document}, _detail_lines(detail))
         return DONE
     if missing is not None:
         raise missing
     raise Unavailable(NO_HOME, next_step=NAME_ONE)
-
-
-def _line(row: TraceSummary) -> tuple[str, ...]:
-    return (
-        row.id,
-        printable(row.workspace_name or row.workspace_id or "-"),
-        printable(row.kind or "-"),
-        row.verdict,
-        printable(row.model or "-"),
-        printable(" ".join(row.evidence.split()))[:100],
-    )
 
 
 def _detail_lines(detail: TraceDetail) -> list[str]:

@@ -21,48 +21,10 @@ from reverie.runs.record import RunRecord
 from reverie.services.container import HomeContainer
 from reverie.services.traces import TraceDetail, TraceService, TraceSummary
 from reverie.services.views import ChangedFile, MemoryView
-from reverie.values import Struct, columns
+from reverie.values import columns
 
 if TYPE_CHECKING:
     from reverie.services.reviews import ReviewService
-
-
-class ShownTrees(Struct, frozen=True):
-    """The trees of the three scopes of a context, as JSON values, for a command to print."""
-
-    nodes: tuple[Mapping[str, Any], ...]
-    """One nested JSON object for each scope."""
-    problem: str
-    """The reason why pins and usage are missing from the trees; empty if they are included."""
-
-
-class ShownStatus(Struct, frozen=True):
-    """The state of the consolidations of a context, for a command to print."""
-
-    status: Status
-    """The last consolidation of each scope."""
-    agent: tuple[StatusLine, ...]
-    """The lines of the agent's own status about its consolidations."""
-    without: tuple[Scope, ...]
-    """The scopes that this agent does not have in any context."""
-
-
-class ShownRuns(Struct, frozen=True):
-    """The runs of a home, newest first, for a command to print."""
-
-    records: tuple[RunRecord, ...]
-    problems: tuple[str, ...]
-    """One sentence for each record that could not be read."""
-
-
-class ShownChanges(Struct, frozen=True):
-    """The files that a run changed, or would have changed, for a command to print."""
-
-    files: tuple[ChangedFile, ...]
-    taken_back: Parts
-    """The files and hunks of the run that were undone."""
-    card: ReportCard | None
-    """The report card: which facts the run lost or changed; None while the run is in progress."""
 
 
 class CommandViews:
@@ -84,32 +46,47 @@ class CommandViews:
         self._view = view
         self._reviews = reviews
 
-    def trees(self, context: ScopeContext) -> ShownTrees:
-        """Return the trees of the three scopes of a context."""
+    def trees(self, context: ScopeContext) -> tuple[tuple[Mapping[str, Any], ...], str]:
+        """Return the trees of the three scopes of a context, as nested JSON objects.
+
+        The second value is the reason why pins and usage are missing from them; empty if they are included.
+        """
         parts, view = self._parts, self._view(context)
         nodes = tuple(tree(scope, view.scopes[scope]) for scope in Scope)
         for scope, node in zip(Scope, nodes, strict=True):
             root = view.scopes[scope].root
             if root is not None:
                 _mark_rules(node, partial(self._rule, root, view.refusals.get(scope)))
-        return ShownTrees(nodes, parts.usage.problem())
+        return nodes, parts.usage.problem()
 
-    def status(self, context: ScopeContext, now: int) -> ShownStatus:
-        """Return the time and result of each scope's last consolidation, as of `now` (UTC ms)."""
+    def status(
+        self, context: ScopeContext, now: int
+    ) -> tuple[Status, tuple[StatusLine, ...], tuple[Scope, ...]]:
+        """Return the time and result of each scope's last consolidation, as of `now` (UTC ms).
+
+        The second value is the agent's own status about its consolidations, the third has the scopes that
+        this agent does not have in any context.
+        """
         parts = self._parts
         agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
         without = tuple(scope for scope in Scope if self._never_has(context, scope))
-        return ShownStatus(status_of(parts.coverage.load(), context, now=now), agent, without)
+        return status_of(parts.coverage.load(), context, now=now), agent, without
 
-    def runs(self, limit: int | None) -> ShownRuns:
-        """Return the newest runs; at most `limit`, or all if it is None."""
-        return ShownRuns(self._parts.runs.all(limit=limit), self._parts.runs.problems)
+    def runs(self, limit: int | None) -> tuple[tuple[RunRecord, ...], tuple[str, ...]]:
+        """Return the newest runs, at most `limit` or all if it is None, newest first.
 
-    def changes(self, run_id: str) -> ShownChanges:
-        """Return the files that a run changed, the files and hunks that were undone, and its report card."""
+        The second value has a sentence for each record that could not be read.
+        """
+        return self._parts.runs.all(limit=limit), self._parts.runs.problems
+
+    def changes(self, run_id: str) -> tuple[tuple[ChangedFile, ...], Parts, ReportCard | None]:
+        """Return the files that a run changed, the files and hunks that were undone, and its report card.
+
+        The card is None while the run is in progress.
+        """
         reviews = self._reviews()
         files, card = reviews.changes(run_id), reviews.card(run_id)
-        return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)
+        return files, self._parts.runs.load(run_id).taken_back, card
 
     def traces(self) -> tuple[TraceSummary, ...]:
         """Return the list of traces of the home, newest first."""
