@@ -352,16 +352,16 @@ def show_loki(camera: Camera, directory: Path) -> None:
     camera.wait("the project of loki-mode", picked)
     camera.wait("its trees", lambda: late.has_failures and is_loaded(window))
     late.show_failures()
-    tab, control = late.failures, late.failures_control
-    camera.wait("its failures", lambda: control.is_settled and len(tab.list.shown) > 1)
+    tab = late.failures
+    camera.wait("its failures", lambda: tab.is_settled and len(tab.list.values) > 1)
     camera.picture("80-lessons")
     tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
     with dark_colours():
         camera.picture("81-lessons-dark")
     tab.resolve.click()
-    if control.dialog is not None:
-        camera.picture("82-resolution", control.dialog)
-        control.dialog.reject()
+    if tab.dialog is not None:
+        camera.picture("82-resolution", tab.dialog)
+        tab.dialog.reject()
     tab.bar.setCurrentIndex(1)
     tab.goal.setText("import feeds")
     camera.picture("83-anti-patterns")

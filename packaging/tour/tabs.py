@@ -131,9 +131,9 @@ def _log(camera: Camera) -> None:
 
 def _context(camera: Camera) -> None:
     window = camera.window
-    tab, control = window.lazy_tabs.context, window.lazy_tabs.context_control
+    tab = window.lazy_tabs.context
     window.lazy_tabs.show_context()
-    camera.wait("the context", lambda: control.is_settled and tab.view is not None)
+    camera.wait("the context", lambda: tab.is_settled and tab.view is not None)
     marked = next((row for row, one in enumerate(tab.part.entries) if one.marks), 0) if tab.part else 0
     tab.list.setCurrentIndex(tab.list.rows.index(marked, 0))
     _in_all_ways(camera, "20-context")

@@ -456,21 +456,14 @@
     </message>
 </context>
 <context>
-    <name>ContextControl</name>
-    <message>
-        <source>Context unknown for this agent</source>
-        <translation>Für diesen Agenten nicht bekannt</translation>
-    </message>
-    <message>
-        <source>Reverie does not know what {agent} loads.</source>
-        <translation>Reverie weiß nicht, was {agent} lädt.</translation>
-    </message>
-</context>
-<context>
     <name>ContextTab</name>
     <message>
         <source>As of:</source>
         <translation>Stand:</translation>
+    </message>
+    <message>
+        <source>Context unknown for this agent</source>
+        <translation>Für diesen Agenten nicht bekannt</translation>
     </message>
     <message>
         <source>Copy the text</source>
@@ -479,6 +472,10 @@
     <message>
         <source>Copy this part exactly as the agent loads it</source>
         <translation>Diesen Teil kopieren, wie er geladen wird</translation>
+    </message>
+    <message>
+        <source>Memories and whether they are loaded</source>
+        <translation>Notizen, und ob sie geladen werden</translation>
     </message>
     <message>
         <source>No context to show</source>
@@ -499,6 +496,10 @@
     <message>
         <source>Pin</source>
         <translation>Anheften</translation>
+    </message>
+    <message>
+        <source>Reverie does not know what {agent} loads.</source>
+        <translation>Reverie weiß nicht, was {agent} lädt.</translation>
     </message>
     <message>
         <source>Select a workspace or a project on the left to see what its agent would load.</source>
@@ -878,13 +879,6 @@
     </message>
 </context>
 <context>
-    <name>EntryList</name>
-    <message>
-        <source>Memories and whether they are loaded</source>
-        <translation>Notizen, und ob sie geladen werden</translation>
-    </message>
-</context>
-<context>
     <name>ExtractControl</name>
     <message>
         <source>Cancelled.</source>
@@ -979,13 +973,6 @@
     </message>
 </context>
 <context>
-    <name>FailuresControl</name>
-    <message>
-        <source>The resolution was saved.</source>
-        <translation>Die Lösung ist gesichert.</translation>
-    </message>
-</context>
-<context>
     <name>FailuresTab</name>
     <message>
         <source>Copy the details below</source>
@@ -1004,6 +991,10 @@
         <translation>Lösung bearbeiten …</translation>
     </message>
     <message>
+        <source>Failures</source>
+        <translation>Fehlschläge</translation>
+    </message>
+    <message>
         <source>Goal of the next attempt</source>
         <translation>Ziel des nächsten Versuchs</translation>
     </message>
@@ -1018,14 +1009,6 @@
     <message>
         <source>Next &amp;goal:</source>
         <translation>Nächstes &amp;Ziel:</translation>
-    </message>
-    <message>
-        <source>No attempts have failed.</source>
-        <translation>Kein Versuch ist fehlgeschlagen.</translation>
-    </message>
-    <message>
-        <source>No crashes were recorded.</source>
-        <translation>Kein Absturz wurde aufgezeichnet.</translation>
     </message>
     <message>
         <source>Nothing has failed here yet</source>
@@ -1076,8 +1059,8 @@
         <translation>Die neueste Lehre aus einem solchen Absturz</translation>
     </message>
     <message>
-        <source>There are no anti-patterns. The agent creates them from repeated failures.</source>
-        <translation>Es gibt keine Anti-Patterns: Der Agent macht sie aus Fehlschlägen, die sich wiederholen.</translation>
+        <source>The resolution was saved.</source>
+        <translation>Die Lösung ist gesichert.</translation>
     </message>
     <message>
         <source>Type a goal to see which warnings match</source>
@@ -1743,17 +1726,14 @@
     </message>
 </context>
 <context>
-    <name>LogList</name>
-    <message>
-        <source>Log, newest first</source>
-        <translation>Protokoll, Neuestes zuerst</translation>
-    </message>
-</context>
-<context>
     <name>LogView</name>
     <message>
         <source>&amp;Only this workspace</source>
         <translation>&amp;Nur dieser Workspace</translation>
+    </message>
+    <message>
+        <source>Log, newest first</source>
+        <translation>Protokoll, Neuestes zuerst</translation>
     </message>
     <message>
         <source>No matching entries</source>
@@ -2878,6 +2858,14 @@
         <translation>&amp;Speichern</translation>
     </message>
     <message>
+        <source>After</source>
+        <translation>Danach</translation>
+    </message>
+    <message>
+        <source>Current text</source>
+        <translation>Was es jetzt gibt</translation>
+    </message>
+    <message>
         <source>How the error was resolved</source>
         <translation>Wie der Fehler gelöst wurde</translation>
     </message>
@@ -2890,12 +2878,16 @@
         <translation>Wie dieser Fehler behoben wurde: Ursache und was geholfen hat</translation>
     </message>
     <message>
-        <source>The text for the next attempt contains only the type and message of each error, so your resolution is not part of it. The agent uses resolutions later, when it writes advice.</source>
-        <translation>Der Text für den nächsten Versuch enthält nur Art und Meldung jedes Fehlers; Ihre Lösung erscheint darin nicht. Der Agent verwendet Lösungen später, wenn er Ratschläge schreibt.</translation>
+        <source>Now</source>
+        <translation>Jetzt</translation>
     </message>
     <message>
-        <source>This changes the text that the next attempt will get.</source>
-        <translation>Das ändert den Text, den der nächste Versuch bekommt.</translation>
+        <source>Text after the change</source>
+        <translation>Was es dann gibt</translation>
+    </message>
+    <message>
+        <source>The text for the next attempt contains only the type and message of each error, so your resolution is not part of it. The agent uses resolutions later, when it writes advice.</source>
+        <translation>Der Text für den nächsten Versuch enthält nur Art und Meldung jedes Fehlers; Ihre Lösung erscheint darin nicht. Der Agent verwendet Lösungen später, wenn er Ratschläge schreibt.</translation>
     </message>
 </context>
 <context>
@@ -3054,13 +3046,6 @@
     <message>
         <source>The model {engine} will read the sessions, which are listed first. It can also read the memories, which are listed after them.</source>
         <translation>Das Modell {engine} wird die Sitzungen lesen, die zuerst aufgeführt sind. Es kann auch die Notizen lesen, die danach folgen.</translation>
-    </message>
-</context>
-<context>
-    <name>RowList</name>
-    <message>
-        <source>Failures</source>
-        <translation>Fehlschläge</translation>
     </message>
 </context>
 <context>
@@ -4086,25 +4071,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Worth a look</source>
         <translation>Einen Blick wert</translation>
-    </message>
-</context>
-<context>
-    <name>_Dialog</name>
-    <message>
-        <source>After</source>
-        <translation>Danach</translation>
-    </message>
-    <message>
-        <source>Current text</source>
-        <translation>Was es jetzt gibt</translation>
-    </message>
-    <message>
-        <source>Now</source>
-        <translation>Jetzt</translation>
-    </message>
-    <message>
-        <source>Text after the change</source>
-        <translation>Was es dann gibt</translation>
     </message>
 </context>
 <context>
@@ -6153,6 +6119,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Noch nichts zu diesem Workspace.</translation>
     </message>
     <message>
+        <source>No attempts have failed.</source>
+        <translation>Kein Versuch ist fehlgeschlagen.</translation>
+    </message>
+    <message>
         <source>No background run starts once this many tokens were used in the last 24 hours. 0 allows none.</source>
         <translation>Kein Hintergrundlauf beginnt mehr, sobald in 24 Stunden so viele Token verbraucht sind; 0 erlaubt keinen.</translation>
     </message>
@@ -6171,6 +6141,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>No consolidation has run here.</source>
         <translation>Hier lief noch keine.</translation>
+    </message>
+    <message>
+        <source>No crashes were recorded.</source>
+        <translation>Kein Absturz wurde aufgezeichnet.</translation>
     </message>
     <message>
         <source>No description</source>
@@ -7731,6 +7705,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>There are %n memories but no {index}, so Claude Code loads none of them.</source>
         <translation><numerusform>Es gibt %n Notiz und kein {index}, also wird sie nicht geladen.</numerusform><numerusform>Es gibt %n Notizen und kein {index}, also wird keine geladen.</numerusform></translation>
+    </message>
+    <message>
+        <source>There are no anti-patterns. The agent creates them from repeated failures.</source>
+        <translation>Es gibt keine Anti-Patterns: Der Agent macht sie aus Fehlschlägen, die sich wiederholen.</translation>
     </message>
     <message>
         <source>There are no memories yet</source>

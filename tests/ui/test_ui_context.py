@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ from reverie.errors import Unavailable
 from reverie.memory.listing import LintFinding
 from reverie.ui.appearance import dark_palette, theme_of
 from reverie.ui.context_tab import BudgetGauge, ContextTab, since_words, spoken
+from reverie.ui.editor.buffers import Buffers
 from reverie.ui.icons import Icons
+from reverie.ui.memory.edits import Edits
 from reverie.values import replace
 
 PATH = "/memories/global/a.md"
@@ -47,7 +50,7 @@ def view_with(*entries: ContextEntry, tokens: int = 16, text: str = "<hot_memori
 
 @pytest.fixture
 def tab(qtbot: Any) -> ContextTab:
-    made = ContextTab(Icons())
+    made = ContextTab(Icons(), lambda: 0, Buffers(theme_of(dark_palette())), Edits(), lambda _path: ())
     qtbot.addWidget(made)
     made.resize(700, 500)
     made.show()
@@ -58,7 +61,9 @@ def gauge_texts(tab: ContextTab) -> tuple[str, ...]:
     return tuple(gauge.text for gauge in tab.findChildren(BudgetGauge) if not gauge.isHidden())
 
 
-def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: Any) -> None:
+def test_each_part_has_its_list_its_gauges_and_its_text(
+    tab: ContextTab, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert tab.nothing.isVisible()
     tab.show_view(view_with(IN, CUT, OUT), "here")
     assert tab.title.text() == "here, as the agent sees it: about 18 tokens"
@@ -68,9 +73,13 @@ def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: 
     assert tab.list.rows.rowCount() == 3
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     assert (tab.pin.accessibleName(), tab.pin.isEnabled(), tab.open.isEnabled()) == ("Pin", True, True)
-    with qtbot.waitSignal(tab.pin_wanted) as asked:
+    pins: list[tuple[list[str], bool]] = []
+    with monkeypatch.context() as shown:
+        shown.setattr(tab, "session", object())
+        shown.setattr(tab, "_update", SimpleNamespace(context=None))
+        shown.setattr(tab._edits, "pin", lambda _session, _context, *asked: pins.append(asked))
         tab.pin.click()
-    assert asked.args == [PATH, True]
+    assert pins == [([PATH], True)]
     with qtbot.waitSignal(tab.open_wanted) as asked:
         tab.open.click()
     assert asked.args == [PATH]
@@ -123,7 +132,7 @@ def test_the_lines_to_look_at_stand_on_another_ground(tab: ContextTab) -> None:
 
 
 def test_what_cannot_be_read_is_said_at_the_first_look(tab: ContextTab) -> None:
-    tab.say_error(Unavailable("The home is gone.", next_step="Look for it."))
+    tab.show_unread(Unavailable("The home is gone.", next_step="Look for it."))
     assert tab.message.isVisible()
     assert "The home is gone." in tab.message.text
     tab.forget()
@@ -136,7 +145,7 @@ def test_the_selection_and_the_scroll_stay_while_figures_change(tab: ContextTab)
     tab.list.setCurrentIndex(tab.list.rows.index(2, 0))
     tab.text.verticalScrollBar().setValue(200)
     tab.show_view(view_with(CUT, IN, OUT, tokens=99, text=long + "x"), "here")
-    assert tab.list.current == OUT
+    assert tab.entry == OUT
     assert tab.text.verticalScrollBar().value() == 200
     assert gauge_texts(tab)[1] == "99 of 12,000 tokens"
 
@@ -162,7 +171,7 @@ def test_what_changed_since_one_looked_is_said() -> None:
 
 
 def settled(driver: Driver) -> ContextTab:
-    driver.until(lambda: driver.window.lazy_tabs.context_control.is_settled)
+    driver.until(lambda: driver.window.lazy_tabs.context.is_settled)
     found: ContextTab = driver.window.lazy_tabs.context
     return found
 
@@ -203,13 +212,13 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     # Another time: the scores fall.
     score = tab.part.loaded[0].score
     tab.clock.setValue(7)
-    driver.until(lambda: driver.window.lazy_tabs.context_control.is_settled)
+    driver.until(lambda: driver.window.lazy_tabs.context.is_settled)
     assert tab.part.loaded[0].score == pytest.approx((score or 0) / 2, rel=1e-3)  # time goes on meanwhile
     assert tab.clock_says.text() == "in 7 days"
     tab.clock.setValue(0)
     # A pin from here comes back through the file.
     tab.list.setCurrentIndex(tab.list.rows.index(9, 0))
-    entry = tab.list.current
+    entry = tab.entry
     assert entry is not None
     assert entry.state == "out"
     tab.pin.click()
@@ -240,7 +249,7 @@ def test_what_changed_is_said_however_often_it_is_gathered(
     again.window.lazy_tabs.show_context()
     # The memories change again before the GUI thread hears of the first one.
     assert stored.wait(15)
-    again.window.lazy_tabs.context_control._gather()
+    again.window.lazy_tabs.context.read()
     assert "global/preferences.md changed size" in settled(again).since.text()
 
 
@@ -255,8 +264,8 @@ def test_a_memory_that_is_selected_in_the_trees_is_shown_where_the_agent_reads_i
     assert tab.part is not None
     last = tab.part.loaded[-1]
     assert driver.tree.select_path(last.path)
-    assert tab.list.current is not None
-    assert tab.list.current.path == last.path
+    assert tab.entry is not None
+    assert tab.entry.path == last.path
     line = tab.text.textCursor().block().text()
     assert last.path in line
     assert tab.text.verticalScrollBar().value() > 0

@@ -18,11 +18,13 @@ from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from reverie.agents.capabilities import AntiPattern
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.failures.lessons import Lesson
 from reverie.profile import Profile
-from reverie.services.failures import FailuresView, LessonView
+from reverie.services.failures import FailuresView
 from reverie.services.workbench import Workbench
 from reverie.ui.failures_tab import FailuresTab, ResolutionDialog
 from reverie.ui.icons import Icons
+from reverie.ui.memory.edits import Edits
 from reverie.values import replace
 
 SEEN = f"phase=ACT; signature: run > fetch; fp={FINGERPRINT[:12]}"
@@ -71,7 +73,7 @@ class Opener:
 
 @pytest.fixture
 def tab(qtbot: Any) -> FailuresTab:
-    made = FailuresTab(Icons(), opener=Opener())
+    made = FailuresTab(Icons(), lambda: NOON, Edits(), opener=Opener())
     qtbot.addWidget(made)
     made.resize(760, 620)
     made.show()
@@ -79,7 +81,7 @@ def tab(qtbot: Any) -> FailuresTab:
 
 
 def titles(tab: FailuresTab) -> list[str]:
-    return [row.look.title for row in tab.list.shown]
+    return [row.look.title for row in tab.list.values]
 
 
 def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, view: FailuresView) -> None:
@@ -91,7 +93,7 @@ def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, 
         "Anti-patterns · 3",
         "Crashes · 2",
     ]
-    block, *lessons = tab.list.shown
+    block, *lessons = tab.list.values
     assert (block.look.title, block.look.below) == ("Text for the next attempt", "3 lessons")
     assert tab.text.toPlainText() == view.block().strip("\n")
     assert [row.look.sign for row in lessons] == ["check"] * 3 + [""] * 2
@@ -100,7 +102,7 @@ def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, 
     assert lessons[3].look.below == "Left out: only the newest lessons are sent · seen 4 times"
     assert lessons[4].look.below == "Left out: older than a day · resolved: asked Ada"
     assert lessons[4].look.title == "Odd\\u202e: long ago"
-    assert "Will be sent" in lessons[0].spoken
+    assert "Will be sent" in tab.list.rows.spoken(lessons[0])
     tab.list.pick(lessons[0].key)
     text = tab.text.toPlainText()
     assert "Resolution: empty; the agent never fills this in" in text
@@ -115,18 +117,18 @@ def test_a_goal_tells_anti_patterns_and_where_they_are(
 ) -> None:
     tab.show_view(view, NOON)
     tab.goal.setText("stop guessing")
-    assert tab.list.shown[0].look.below == "3 lessons · 1 anti-pattern"
+    assert tab.list.values[0].look.below == "3 lessons · 1 anti-pattern"
     assert "- (prior) guessing" in tab.text.toPlainText()
     tab.bar.setCurrentIndex(1)
-    tab.list.pick(tab.list.shown[-1].key)
-    assert [row.look.below.partition(" · ")[0] for row in tab.list.shown][
+    tab.list.pick(tab.list.values[-1].key)
+    assert [row.look.below.partition(" · ")[0] for row in tab.list.values][
         -1
     ] == "sent to the agent for this goal"
     assert "Do: read the log" in tab.text.toPlainText()
     assert not tab.resolve.isVisible()
     with qtbot.waitSignal(tab.open_wanted) as opened:
         tab.open.click()
-    assert opened.args == ["semantic/patterns.json"]
+    assert opened.args == ["/memories/project/semantic/patterns.json"]
 
 
 def test_of_anti_patterns_in_the_same_words_the_one_that_is_told_is_marked(
@@ -141,32 +143,32 @@ def test_of_anti_patterns_in_the_same_words_the_one_that_is_told_is_marked(
     tab.show_view(view, NOON)
     tab.goal.setText("fixtures")
     tab.bar.setCurrentIndex(1)
-    singles = [row for row in tab.list.shown if isinstance(row.what, AntiPattern)]
+    singles = [row for row in tab.list.values if isinstance(row.what, AntiPattern)]
     assert view.priors("fixtures") == ("Avoid: IterationError",)
     assert [row.look.sign for row in singles] == ["", "check", ""]
-    assert len({row.key for row in tab.list.shown}) == len(tab.list.shown), "though an id is there twice"
+    assert len({row.key for row in tab.list.values}) == len(tab.list.values), "though an id is there twice"
 
 
 def test_a_crash_and_its_lesson_lead_to_each_other_and_to_their_files(
     tab: FailuresTab, view: FailuresView, qtbot: Any
 ) -> None:
     tab.show_view(view, NOON)
-    tab.list.pick(tab.list.shown[1].key)
+    tab.list.pick(tab.list.values[1].key)
     with qtbot.waitSignal(tab.open_wanted) as opened:
         tab.open.click()
-    assert opened.args[0].startswith("episodic/")
+    assert opened.args[0].startswith("/memories/project/episodic/")
     tab.other.click()
     assert tab.part == "crashes"
-    (row,) = tab.list.shown
+    (row,) = tab.list.values
     assert row.look.below.startswith("seen 2 times · in 4 lessons · run > fetch")
     assert "Records, newest first:" in tab.text.toPlainText()
     tab.open.click()
     assert tab._opener.opened == [str(view.crashes[0].newest.path)]  # type: ignore[attr-defined]
     tab.other.click()
     assert tab.part == "lessons"
-    current = tab.list.current
+    current = tab.list.current_value
     assert current is not None
-    assert isinstance(current.what, LessonView)
+    assert isinstance(current.what, Lesson)
     assert current.what.state == "injected"
 
 
@@ -177,15 +179,15 @@ def test_the_selection_stays_while_lessons_come(
         tab.list.rows, QAbstractItemModelTester.FailureReportingMode.Warning, tab
     )
     tab.show_view(view, NOON)
-    tab.list.pick(tab.list.shown[2].key)
-    before = tab.list.current
+    tab.list.pick(tab.list.values[2].key)
+    before = tab.list.current_value
     assert before is not None
     maker.episode(7, "2026-08-19T11:30:00Z")
     tab.show_view(seen_of(maker, tmp_path), NOON)
-    after = tab.list.current
+    after = tab.list.current_value
     assert after is not None
     assert after.key == before.key
-    assert tab.list.shown[1].look.title == "IterationError: no 7"
+    assert tab.list.values[1].look.title == "IterationError: no 7"
     for index in (1, 2, 0):
         tab.bar.setCurrentIndex(index)
     assert tester.model() is tab.list.rows
@@ -222,7 +224,7 @@ def test_nothing_is_cut_pale_or_nameless(
         tab.bar.setCurrentIndex(index)
         QGuiApplication.processEvents()
         assert problems(tab) == []
-    dialog = ResolutionDialog(view.lessons[0], view, "guessing", Icons())
+    dialog = ResolutionDialog(view.lessons[0], view.block("guessing"), Icons())
     qtbot.addWidget(dialog)
     dialog.show()
     dialog.resize(width, 600)
@@ -232,7 +234,7 @@ def test_nothing_is_cut_pale_or_nameless(
 
 
 def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresView, qtbot: Any) -> None:
-    dialog = ResolutionDialog(view.lessons[0], view, "", Icons())
+    dialog = ResolutionDialog(view.lessons[0], view.block().strip("\n"), Icons())
     qtbot.addWidget(dialog)
     assert not dialog.accept_button.isEnabled()
     assert dialog.before.toPlainText() == dialog.after.toPlainText() == view.block().strip("\n")
@@ -245,7 +247,7 @@ def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresVie
 
 
 def settled(driver: Driver) -> FailuresTab:
-    driver.until(lambda: driver.window.lazy_tabs.failures_control.is_settled)
+    driver.until(lambda: driver.window.lazy_tabs.failures.is_settled)
     found: FailuresTab = driver.window.lazy_tabs.failures
     return found
 
@@ -262,32 +264,32 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     tab = settled(driver)
     assert tab.title.text() == "The next attempt will get 3 lessons"
     # A resolution, and what the watcher makes of it.
-    row = tab.list.shown[1]
-    assert isinstance(row.what, LessonView)
-    path = row.what.lesson.path
+    row = tab.list.values[1]
+    assert isinstance(row.what, Lesson)
+    path = row.what.path
     before = path.read_bytes()
     tab.list.pick(row.key)
     tab.resolve.click()
-    control = late.failures_control
+    control = late.failures
     assert control.dialog is not None
     control.dialog.field.setPlainText("the token had run out")
     control.dialog.accept_button.click()
-    driver.until(lambda: "resolved" in tab.list.shown[1].look.below)
+    driver.until(lambda: "resolved" in tab.list.values[1].look.below)
     assert control.dialog is None
     assert json.loads(path.read_bytes())["errors_encountered"][0]["resolution"] == "the token had run out"
     undo = window.actions_["memory.undo"]
     driver.until(undo.isEnabled)  # the watcher may be quicker than the answer
     tab.message.button("undo").click()
-    driver.until(lambda: "resolved" not in tab.list.shown[1].look.below)
+    driver.until(lambda: "resolved" not in tab.list.values[1].look.below)
     assert path.read_bytes() == before
     # The window's own Undo takes it back too.
     tab.resolve.click()
     control.dialog.field.setPlainText("asked Ada")
     control.dialog.accept_button.click()
-    driver.until(lambda: "resolved" in tab.list.shown[1].look.below)
+    driver.until(lambda: "resolved" in tab.list.values[1].look.below)
     driver.until(undo.isEnabled)
     driver.do("memory.undo")
-    driver.until(lambda: "resolved" not in tab.list.shown[1].look.below)
+    driver.until(lambda: "resolved" not in tab.list.values[1].look.below)
     assert path.read_bytes() == before
     # What another writes: a crash, and a change between look and merge.
     maker.crash(system_clock() // 1000, stack_signature=["run", "fetch"])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.ui.icons import Icons
+from reverie.ui.tree.node_model import BATCH
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 
 
@@ -28,7 +29,7 @@ class Rows(LineModel):
 
 @pytest.fixture
 def rows(qtbot: Any) -> LineList:
-    made = LineList(Rows(), Icons())
+    made = LineList(Rows(), Icons(), "numbers")
     qtbot.addWidget(made)
     return made
 
@@ -66,3 +67,12 @@ def test_the_selection_stays_on_its_row_when_its_value_is_another(rows: LineList
     assert rows.current_value == 3
     rows.set_values([("b", 4), ("a", 1)])
     assert rows.current_value == 4
+
+
+def test_every_row_is_shown_and_found_by_its_key(rows: LineList) -> None:
+    rows.set_values((str(number), number) for number in range(BATCH + 100))
+    assert rows.rows.rowCount() == BATCH + 100
+    rows.pick(str(BATCH + 50))
+    assert rows.current_value == BATCH + 50
+    rows.pick("none")
+    assert rows.current_value == BATCH + 50, "a key that is not there changes nothing"

@@ -148,7 +148,7 @@ def test_a_repeat_moves_up_and_stays_selected(tab: LogView) -> None:
     again = decision("writer.a", times=2, last_at=NOW + 2)
     tab.show_rows((again, new))
     assert tab.list.values == (again, new)
-    assert (tab.list.currentIndex().row(), tab.list.current) == (0, again)
+    assert (tab.list.currentIndex().row(), tab.list.current_value) == (0, again)
 
 
 def test_entries_alike_have_rows_of_their_own(tab: LogView) -> None:
@@ -161,9 +161,9 @@ def test_a_selected_decision_stays_selected_while_others_arrive(tab: LogView, qt
     qtmodeltester.check(tab.list.rows)
     tab.show_rows(EVERYTHING)
     tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
-    assert tab.list.current == EVERYTHING[1]
+    assert tab.list.current_value == EVERYTHING[1]
     tab.show_rows((decision("dream.completed", at=NOW + 5), *EVERYTHING))
-    assert tab.list.current == EVERYTHING[1]
+    assert tab.list.current_value == EVERYTHING[1]
     assert tab.list.currentIndex().row() == 2
     assert tab.detail.text.text() == "The model hung up."
 

@@ -99,12 +99,12 @@ def test_the_marks_of_a_run_leave_the_opened_memory_with_its_undo(windows: Windo
 def test_a_row_of_what_the_agent_sees_leads_to_its_text(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     driver.window.lazy_tabs.show_context()
-    driver.until(lambda: driver.window.lazy_tabs.context_control.is_settled)
+    driver.until(lambda: driver.window.lazy_tabs.context.is_settled)
     tab = driver.window.lazy_tabs.context
     assert tab.part is not None
     last = len(tab.part.loaded) - 1
     tab.list.setCurrentIndex(tab.list.rows.index(last, 0))
-    entry = tab.list.current
+    entry = tab.entry
     assert entry is not None
     cursor = tab.text.textCursor()
     here = cursor.block().text()

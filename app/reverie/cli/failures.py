@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root
+from reverie.agents.loki.records import episode_files, episode_of, read_object, utc
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_block, print_json, print_text
 from reverie.errors import Ambiguous, StoreError, Unavailable
@@ -75,7 +75,6 @@ def _redact(session: Invocation, path: Path) -> int:
 
     If the file cannot be read, a minimal record is printed and the exit code is 1.
     """
-    from reverie.agents.loki.records import read_object
     from reverie.failures.crash import minimal, scrubbed
     from reverie.failures.record import places_of
 
@@ -152,7 +151,6 @@ def _resolve(session: Invocation) -> int:
     under the store's lock, and the history keeps its old content. Returns the exit code. Raises `StoreError`
     if there is no such episode or error.
     """
-    from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
     from reverie.services.failures import RecordEdits, resolution
 
@@ -218,6 +216,4 @@ def _group(group: CrashGroup) -> dict[str, Any]:
 
 
 def _iso(micros: int | None) -> str | None:
-    if micros is None:
-        return None
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)).isoformat()
+    return None if micros is None else utc(micros).isoformat()

@@ -14,13 +14,14 @@ import dataclasses
 import hashlib
 import os
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from reverie.agents.loki.locations import CRASH_NAME
-from reverie.agents.loki.records import moment, read_object, text_of
+from reverie.agents.loki.records import LATEST_MS, moment, read_object, text_of
 from reverie.failures.redaction import PrivatePlaces, redact_text, redact_value
 from reverie.values import Struct
 
@@ -161,14 +162,7 @@ def signature_of(stack: str) -> list[str]:
 
     Lines in the formats of Python, JavaScript and native code are recognised; other lines are ignored.
     """
-    found: list[str] = []
-    for line in stack.splitlines():
-        symbol = _symbol_of(line)
-        if symbol:
-            found.append(symbol)
-            if len(found) == FRAMES:
-                break
-    return found
+    return _first_names(map(_symbol_of, stack.splitlines()))
 
 
 def fingerprint(error_class: str, signature: list[str]) -> str:
@@ -200,8 +194,11 @@ def _checked(name: str) -> str:
 
 
 def _symbols(listed: list[Any]) -> list[str]:
-    names = (_checked(item) for item in listed if isinstance(item, str))
-    return [name for name in names if name][:FRAMES]
+    return _first_names(_checked(item) for item in listed if isinstance(item, str))
+
+
+def _first_names(names: Iterable[str]) -> list[str]:
+    return list(islice(filter(None, names), FRAMES))
 
 
 def _matching(pattern: re.Pattern[str], value: object) -> str | None:
@@ -228,6 +225,11 @@ class Crash:
     at: int | None
     mtime_ns: int
     record: dict[str, Any] = dataclasses.field(repr=False, compare=False, default_factory=dict)
+
+    @property
+    def seen_at(self) -> int:
+        """When it was captured, else when its file was written (µs UTC)."""
+        return self.mtime_ns // 1000 if self.at is None else self.at
 
 
 class CrashGroup(Struct, frozen=True):
@@ -270,13 +272,10 @@ def groups(found: tuple[Crash, ...]) -> tuple[CrashGroup, ...]:
     kinds: dict[str, list[Crash]] = {}
     for crash in found:
         kinds.setdefault(crash.fingerprint or f"{crash.error_class}\n{crash.friction}", []).append(crash)
-    ordered = [sorted(kind, key=_when, reverse=True) for kind in kinds.values()]
-    ordered.sort(key=lambda kind: _when(kind[0]), reverse=True)
+    newest_first = attrgetter("seen_at")
+    ordered = [sorted(kind, key=newest_first, reverse=True) for kind in kinds.values()]
+    ordered.sort(key=lambda kind: kind[0].seen_at, reverse=True)
     return tuple(CrashGroup(kind[0].fingerprint, tuple(kind)) for kind in ordered)
-
-
-def _when(crash: Crash) -> int:
-    return crash.mtime_ns // 1000 if crash.at is None else crash.at
 
 
 def _listed(directory: Path) -> list[tuple[str, int]]:
@@ -302,7 +301,8 @@ def _crash(path: Path, record: dict[str, Any], mtime_ns: int) -> Crash:
     signature = record.get("stack_signature")
     at = moment(record.get("captured_at"))
     if at is None and CRASH_NAME.fullmatch(path.name):
-        at = _seconds(path.stem.rpartition("-")[2])
+        micros = int(path.stem.rpartition("-")[2]) * 1_000_000
+        at = micros if micros <= LATEST_MS * 1000 else None
     return Crash(
         path=path,
         error_class=text_of(record.get("error_class")),
@@ -315,11 +315,3 @@ def _crash(path: Path, record: dict[str, Any], mtime_ns: int) -> Crash:
         mtime_ns=mtime_ns,
         record=record,
     )
-
-
-def _seconds(digits: str) -> int | None:
-    try:
-        datetime.fromtimestamp(int(digits), UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-    return int(digits) * 1_000_000

@@ -13,11 +13,12 @@ raises because of the store's content; problems are listed beside the block.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import safe_name
@@ -33,29 +34,30 @@ from reverie.agents.loki.records import (
     read_object,
     read_record,
     text_of,
+    utc,
 )
 from reverie.files.directory import is_directory, is_file, is_there, read_regular
 from reverie.values import Struct, replace
 
 HEADING = "PAST FAILURES TO AVOID:"
+SWITCH = "LOKI_FAILURE_MEMORY"
+DEFAULT_TYPE = "IterationError"
+WINDOW = timedelta(hours=24)
 MOST_SCANNED = 2000
-MOST_LISTED = 50
+MOST_EPISODES = 50
 MOST_LESSONS = 3
+MOST_PRIORS = 3
+TYPE_CHARS = 80
+MESSAGE_CHARS = 160
+PRIOR_CHARS = 120
+FINGERPRINT_CHARS = 12
+FRAMES = 5
+MOST_READ = 3000
+"""Maximum number of episodes that `all_lessons` reads."""
 _EPISODE_BYTES = 8 << 20
 _RANKED = 6
 _RETRIEVED = 3
 _PREFIX = "task-"
-
-
-class AsInjected(Struct, frozen=True):
-    """The block of text with lessons that loki-mode itself would put into the prompt.
-
-    `difference`: one sentence with the file and the cause if `block` differs from the block that Reverie
-    computes; else empty.
-    """
-
-    block: str
-    difference: str = ""
 
 
 class _Closed(Exception):
@@ -71,50 +73,45 @@ class _Closed(Exception):
 
 
 def as_injected(
-    memory: Path, *, now_ms: int, goal: str, phase: str, prior_lines: Sequence[str], ours: str
-) -> AsInjected:
+    memory: Path, *, now_ms: int, goal: str, phase: str, priors: Sequence[str], ours: str
+) -> tuple[str, str]:
     """Return the block of lessons as loki-mode would add it to the prompt, and why it differs from `ours`.
 
     `ours`: the block that Reverie computes. Reverie only leaves out files that it cannot read. loki-mode is
     stricter: without `index.json`, it adds nothing; one malformed episode makes it add no lessons; it leaves
     out an episode that it looks for under a different file name; and it compares times as text. The
-    difference names the first file that matters (formats/loki.md sections 11 and 17.1).
+    difference names the first file that matters (formats/loki.md sections 11 and 17.1); it is empty if the
+    blocks are equal.
 
     `memory`: the directory of the memories, which need not exist; `now_ms`: the present time (UTC); `goal`,
-    `phase`: the subject of the next iteration; `prior_lines`: the lines of the anti-patterns.
+    `phase`: the subject of the next iteration; `priors`: the lines of the anti-patterns.
     """
     if not is_file(memory / "index.json"):
-        why = "loki-mode adds no lessons until memory/index.json exists."
-        return AsInjected("", why if ours else "")
+        return "", "loki-mode adds no lessons until memory/index.json exists." if ours else ""
     left_out: list[tuple[Path, str]] = []
-    priors = "".join(f"{line}\n" for line in prior_lines)
+    block, closed = "", None
     try:
         retrieved = _rank(memory, goal, phase)
-    except _Closed as closed:
-        return _compared("", ours, closed, left_out, memory)
-    try:
-        block = _lines(_lessons(memory, now_ms, retrieved, left_out)) + priors
-    except _Closed as closed:
-        return _compared(priors, ours, closed, left_out, memory)
-    return _compared(block, ours, None, left_out, memory)
+        block = _block((), priors)
+        lessons = _lessons(memory, now_ms, retrieved, left_out)[:MOST_LESSONS]
+        lines = (_line(str(kind), str(message) if message else "") for _at, kind, message in lessons)
+        block = _block(lines, priors)
+    except _Closed as stopped:
+        closed = stopped
+    return block, "" if block == ours else _difference(block, ours, closed, left_out, memory)
 
 
-def _compared(
+def _difference(
     block: str, ours: str, closed: _Closed | None, left_out: Sequence[tuple[Path, str]], memory: Path
-) -> AsInjected:
-    if block == ours:
-        return AsInjected(block)
+) -> str:
     if closed is not None:
         name = closed.path.relative_to(memory).as_posix()
-        return AsInjected(block, f"loki-mode adds no lessons now: memory/{name} {closed.cause}.")
+        return f"loki-mode adds no lessons now: memory/{name} {closed.cause}."
     for path, cause in left_out:
-        name = path.relative_to(memory).as_posix()
-        return AsInjected(block, f"loki-mode leaves out memory/{name}: {cause}.")
+        return f"loki-mode leaves out memory/{path.relative_to(memory).as_posix()}: {cause}."
     if sorted(block.splitlines()) == sorted(ours.splitlines()):
-        return AsInjected(block, "loki-mode sorts the lessons by their times as text, not as points in time.")
-    return AsInjected(
-        block, "loki-mode selects or words the lessons differently, because it compares times as text."
-    )
+        return "loki-mode sorts the lessons by their times as text, not as points in time."
+    return "loki-mode selects or words the lessons differently, because it compares times as text."
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
@@ -206,7 +203,7 @@ def _lessons(
     leave out is added to `left_out`, with the cause. Raises `_Closed` if loki-mode would stop at an episode.
     """
     found: list[tuple[str, Any, Any]] = []
-    now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
+    now = utc(now_ms * 1000)
     for number, listed in enumerate(_listed(memory, now)):
         name = f"{_PREFIX}{safe_name(listed.stem.replace(_PREFIX, ''))}.json"
         places = (directory / name for directory in (listed.parent, *_days(memory)))
@@ -227,11 +224,11 @@ def _lessons(
 
 
 def _listed(memory: Path, now: datetime) -> list[Path]:
-    """Return at most `MOST_LISTED` files of episodes, from directories dated the day before `now` or later.
+    """Return at most `MOST_EPISODES` files of episodes, from directories dated the day before `now` or later.
 
     They are sorted by directory and name, last first.
     """
-    since = (now - timedelta(hours=24)).replace(hour=0, minute=0, second=0, microsecond=0)
+    since = (now - WINDOW).replace(hour=0, minute=0, second=0, microsecond=0)
     found: list[Path] = []
     for day in _days(memory):
         try:
@@ -242,9 +239,9 @@ def _listed(memory: Path, now: datetime) -> list[Path]:
         if at >= since:
             names = [path for path in _names(day) if path.name.startswith(_PREFIX) and path.suffix == ".json"]
             found += sorted(names, reverse=True)
-        if len(found) >= MOST_LISTED:
+        if len(found) >= MOST_EPISODES:
             break
-    return found[:MOST_LISTED]
+    return found[:MOST_EPISODES]
 
 
 def _errors(path: Path, data: dict[str, Any], now: datetime) -> list[tuple[str, Any, Any]]:
@@ -288,13 +285,6 @@ def _time(path: Path, text: str, what: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _lines(lessons: Sequence[tuple[str, Any, Any]]) -> str:
-    lines = []
-    for _at, kind, message in lessons[:MOST_LESSONS]:
-        lines.append(f"- {str(kind)[:80]}" + (f": {str(message)[:160]}" if message else ""))
-    return "".join(f"{line}\n" for line in ["", HEADING, *lines]) if lines else ""
-
-
 def _loaded(path: Path) -> Any:
     """Return the JSON value in a file; None if it cannot be read or parsed, so that loki-mode skips it."""
     try:
@@ -328,26 +318,21 @@ def _an(name: str) -> str:
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
-SWITCH = "LOKI_FAILURE_MEMORY"
-DEFAULT_TYPE = "IterationError"
-WINDOW_HOURS = 24
-MOST_EPISODES = 50
-MOST_PRIORS = 3
-TYPE_CHARS = 80
-MESSAGE_CHARS = 160
-PRIOR_CHARS = 120
-FINGERPRINT_CHARS = 12
-FRAMES = 5
-MOST_READ = 3000
-"""Maximum number of episodes that `all_lessons` reads."""
+LessonState = Literal["injected", "window", "older", "elsewhere"]
+"""The state of a lesson, which depends on what the agent adds to its next prompt.
+
+`injected`: in the block of text that the agent adds to its prompt. `window`: in the agent's time window, but
+not among the newest lessons, or the block is switched off. `older`: outside the time window. `elsewhere`: in
+a namespace (a part of the records) that the agent does not read.
+"""
 
 
 class Lesson(Struct, frozen=True):
     """One error of a failed episode (one run of a task), which a later iteration may get as a lesson.
 
     `at`: the episode's start in µs UTC, None if unknown; `path`: the file of the episode; `index`: the
-    position of the error in it; `injected`: whether the next iteration gets the lesson in its prompt; `seen`:
-    the number of lessons with the same fingerprint.
+    position of the error in it; `seen`: the number of lessons with the same fingerprint; `rel`: the path of
+    the file below the memory root, with `/` as separator, empty if it was not asked for.
     """
 
     type: str
@@ -359,8 +344,14 @@ class Lesson(Struct, frozen=True):
     phase: str
     path: Path
     index: int
-    injected: bool = False
+    state: LessonState = "window"
     seen: int = 1
+    rel: str = ""
+
+    @property
+    def injected(self) -> bool:
+        """Whether the next iteration gets the lesson in its prompt."""
+        return self.state == "injected"
 
     @property
     def fingerprint(self) -> str:
@@ -371,8 +362,12 @@ class Lesson(Struct, frozen=True):
     @property
     def line(self) -> str:
         """The line of the lesson in the agent's prompt."""
-        head = f"- {self.type[:TYPE_CHARS]}"
-        return f"{head}: {self.message[:MESSAGE_CHARS]}" if self.message else head
+        return _line(self.type, self.message)
+
+
+def _line(kind: str, message: str) -> str:
+    head = f"- {kind[:TYPE_CHARS]}"
+    return f"{head}: {message[:MESSAGE_CHARS]}" if message else head
 
 
 class Retrieved(Struct, frozen=True):
@@ -428,89 +423,63 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
         return Retrieved()
     now_ms = min(now_ms, LATEST_MS)
     problems: list[str] = []
-    lessons = lessons_in(memory, now_ms, problems)
-    told = (replace(each, injected=True) for each in lessons[:MOST_LESSONS])
-    lessons = (*told, *lessons[MOST_LESSONS:])
-    priors = _priors(memory, f"{goal} {phase}", problems)
+    found = _read(_in_window(memory, now_ms), now_ms, problems)
+    told = (replace(each, state="injected") for each in found[:MOST_LESSONS])
+    lessons = (*told, *found[MOST_LESSONS:])
+    query = f"{goal} {phase}"
+    priors = priors_among(anti_patterns_in(memory, problems), query) if query.strip() else ()
     block = block_of(lessons, priors)
-    agents = as_injected(
-        memory, now_ms=now_ms, goal=goal, phase=phase, prior_lines=list(map(_prior_line, priors)), ours=block
-    )
-    return Retrieved(lessons, priors, block, tuple(problems), agents.block, agents.difference)
+    agents = as_injected(memory, now_ms=now_ms, goal=goal, phase=phase, priors=priors, ours=block)
+    return Retrieved(lessons, priors, block, tuple(problems), *agents)
 
 
-def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
-    """Return every lesson in the agent's time window, newest first.
-
-    The window is that of the time `now_ms` (UTC). Lessons of unknown time come last. `memory`: the directory
-    of the memories. A sentence is added to `problems` for each episode that cannot be read.
-    """
-    found: list[Lesson] = []
-    for path in _in_window(memory, now_ms):
-        record = read_object(path, problems)
-        if record:
-            found += _lessons_of(path, record, now_ms)
-    return _newest_first(found)
-
-
-def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
+def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> list[Lesson]:
     """Return the lessons of every failed episode, inside or outside of the agent's window, newest first.
 
     `memory`: the directory of the memories; `now_ms`: the present time (UTC). A sentence is added to
     `problems` for each episode that cannot be read. At most `MOST_READ` episodes are read, from the newest
     directories; `Lesson.seen` counts only their lessons.
     """
+    files = (path for _day, path in islice(episode_files(memory), MOST_READ))
+    return _read(files, min(now_ms, LATEST_MS), problems)
+
+
+def _read(files: Iterable[Path], now_ms: int, problems: list[str]) -> list[Lesson]:
+    """Return the lessons of the episodes in `files`, newest first; those of unknown time come last."""
     found: list[Lesson] = []
-    for _day, path in islice(episode_files(memory), MOST_READ):
+    for path in files:
         record = read_object(path, problems)
         if record:
-            found += _lessons_of(path, record, min(now_ms, LATEST_MS))
-    return _newest_first(found)
-
-
-def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
+            found += _lessons_of(path, record, now_ms)
     found.sort(key=lambda each: (each.at is not None, each.at or 0), reverse=True)
-    names = [each.fingerprint for each in found]
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return tuple(
-        replace(each, seen=counts[name]) if name and counts[name] > 1 else each
-        for name, each in zip(names, found, strict=True)
-    )
+    counts = Counter(each.fingerprint for each in found)
+    return [replace(each, seen=counts[name]) if (name := each.fingerprint) else each for each in found]
 
 
-def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
+def block_of(lessons: Iterable[Lesson], priors: Iterable[str]) -> str:
     """Return the text to add to the agent's prompt: injected `lessons`, then anti-patterns, one per line.
 
     `priors`: the lines of the anti-patterns. If any of `lessons` are injected, the text begins with a blank
     line and a heading. Each line ends with a line break.
     """
-    lines = [each.line for each in lessons if each.injected]
-    if lines:
-        lines = ["", HEADING, *lines]
-    lines += map(_prior_line, priors)
-    return "".join(f"{line}\n" for line in lines)
+    return _block((each.line for each in lessons if each.injected), priors)
 
 
-def _prior_line(prior: str) -> str:
-    return f"- (prior) {prior[:PRIOR_CHARS]}"
+def _block(lessons: Iterable[str], priors: Iterable[str]) -> str:
+    lines = ["", HEADING, *lessons]
+    told = (f"- (prior) {prior[:PRIOR_CHARS]}" for prior in priors)
+    return "".join(f"{line}\n" for line in (*(lines if len(lines) > 2 else ()), *told))
 
 
-def _in_window(memory: Path, now_ms: int) -> list[Path]:
+def _in_window(memory: Path, now_ms: int) -> Iterator[Path]:
     """Return the files of episodes in the time window, which the agent reads.
 
     The window has whole days, by the names of directories, and includes future days, because clocks differ.
     """
-    first = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms, hours=-WINDOW_HOURS)).date()
-    found: list[Path] = []
-    for day in episode_days(memory):
-        if day < first.isoformat():
-            break
-        found += files_of_day(memory, day, MOST_EPISODES - len(found))
-        if len(found) == MOST_EPISODES:
-            break
-    return found
+    first = (utc(now_ms * 1000) - WINDOW).date().isoformat()
+    days = takewhile(lambda day: day >= first, episode_days(memory))
+    files = chain.from_iterable(files_of_day(memory, day, MOST_EPISODES) for day in days)
+    return islice(files, MOST_EPISODES)
 
 
 def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]:
@@ -523,14 +492,6 @@ def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]
         Lesson(each.type, each.message, each.resolution, at, id_, task_id, phase, path, each.index)
         for each in errors_of(record)
     ]
-
-
-def _priors(memory: Path, query: str, problems: list[str]) -> tuple[str, ...]:
-    """Return the lines of the anti-patterns that share a word with `query`, best first.
-
-    A sentence is added to `problems` for each file that cannot be read.
-    """
-    return priors_among(anti_patterns_in(memory, problems), query) if query.strip() else ()
 
 
 def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ...]:

@@ -16,12 +16,12 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root, safe_name
-from reverie.agents.loki.records import LATEST_MS, read_object
+from reverie.agents.loki.records import LATEST_MS, read_object, utc
 from reverie.errors import Unavailable, UserError, user_error_from_os, warned
 from reverie.failures.crash import minimal, newest_file, phase_of, scrubbed
 from reverie.failures.git_remote import names_of, project_id_hash, remote_of
@@ -203,7 +203,7 @@ def _episode(
     `entry`: the error that the episode lists; None: it lists none. `places`: the paths and names to be
     removed.
     """
-    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
+    at = utc(now_ms * 1000)
     goal = redact_text(failure.goal, places)[0][:_GOAL_CHARS]
     phase = _phase(failure, places)
     return {
@@ -249,9 +249,7 @@ def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -
     `memory`: the directory of the memories; `top`: the directory out of which no symbolic link may lead, the
     project or `memory` itself. `now_ms`: the present time (UTC).
     """
-    now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
-        timespec="microseconds"
-    )
+    now = utc(now_ms * 1000).isoformat(timespec="microseconds")
     problems: list[str] = []
     for name, change in (("timeline.json", _in_timeline), ("index.json", _in_index)):
         path = memory / name

@@ -16,21 +16,23 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
-from reverie.agents.loki.records import anti_patterns_of, errors_of, parse_to_write, read_object
+from reverie.agents.loki.records import ErrorEntry, anti_patterns_of, errors_of, parse_to_write, read_object
 from reverie.agents.loki.rendering import rendered
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, warned
 from reverie.failures.crash import CrashGroup, crashes, groups
 from reverie.failures.lessons import (
     FINGERPRINT_CHARS,
+    MOST_LESSONS,
     Lesson,
+    LessonState,
     all_lessons,
     anti_patterns_in,
     block_of,
@@ -46,7 +48,7 @@ from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import FieldChange, Undo
-from reverie.values import Struct, replace
+from reverie.values import replace
 
 
 class RecordEdits:
@@ -66,14 +68,16 @@ class RecordEdits:
         `Conflict` if the record does not have the value that `change` expects.
         """
         rel = change.rel
-        self._refuse_others(rel)
+        *folders, name = Path(rel).parts
+        if name in DERIVED or not set(folders) & set(FOLDERS):
+            raise StoreError(
+                f"{rel} cannot be edited.", cause="Only the agent may change it.", reason="not-editable"
+            )
         self._parts.write_guard.require(self._root)
         path = self._root.directory / rel
         with file_lock(self._parts.profile.locks, path), lock_beside(path):
             before = self._files.read(rel)
-            document = parsed(before, rel)
-            changed = made_in(change, document)
-            after = spelled(changed, before)
+            after = spelled(made_in(change, parsed(before, rel)), before)
             if after != before:
                 self._write(rel, before, after, [] if warnings is None else warnings)
         return FieldChange(rel, change.place, change.after, change.before, change.is_there, change.was_there)
@@ -91,61 +95,29 @@ class RecordEdits:
         return Undo(context, path, (back,), sentence, warning=" ".join(warnings))
 
     def _write(self, rel: str, before: bytes, after: bytes, warnings: list[str]) -> None:
-        paths = [self._root.directory / rel]
-        self._parts.snapshots.observe(source="before a change", dirty=paths)
-        try:
-            with warned(warnings, Undurable):
-                self._replace(rel, before, after)
-        finally:
-            with warned(warnings):  # the change is made; the next snapshot includes it
-                self._parts.snapshots.record(
-                    actor="user", source="by hand", subject="Record changed by hand", dirty=paths
-                )
+        path = self._root.directory / rel
 
-    def _replace(self, rel: str, before: bytes, after: bytes) -> None:
         def compare(current: bytes | None) -> None:
             if current != before:
                 raise Conflict(
                     f"{rel} was not written:", cause="it changed meanwhile.", next_step="Try again."
                 )
             self._parts.actors.record(
-                self._root.directory / rel,
-                sha256_of_bytes(after),
-                actor="user",
-                run_id=None,
-                at_ms=self._parts.clock(),
+                path, sha256_of_bytes(after), actor="user", run_id=None, at_ms=self._parts.clock()
             )
 
-        self._files.write(rel, after, before_replace=compare)
+        self._parts.snapshots.observe(source="before a change", dirty=[path])
+        try:
+            with warned(warnings, Undurable):
+                self._files.write(rel, after, before_replace=compare)
+        finally:
+            with warned(warnings):  # the change is made; the next snapshot includes it
+                self._parts.snapshots.record(
+                    actor="user", source="by hand", subject="Record changed by hand", dirty=[path]
+                )
 
-    def _refuse_others(self, rel: str) -> None:
-        parts = Path(rel).parts
-        if not any(part in FOLDERS for part in parts[:-1]) or parts[-1] in DERIVED:
-            raise StoreError(
-                f"{rel} cannot be edited.", cause="Only the agent may change it.", reason="not-editable"
-            )
 
-
-LessonState = Literal["injected", "window", "older", "elsewhere"]
-"""The state of a lesson, which depends on what the agent adds to its next prompt.
-
-`injected`: in the block of text that the agent adds to its prompt. `window`: in the agent's time window, but
-not among the newest lessons, or the block is switched off. `older`: outside the time window. `elsewhere`: in
-a namespace (a part of the records) that the agent does not read.
-"""
 _PATTERNS = "semantic/patterns.json"
-
-
-class LessonView(Struct, frozen=True):
-    """A lesson, which an agent learned from an error, and its state."""
-
-    lesson: Lesson
-    state: LessonState
-    rel: str
-    """The path of the episode (the record of one attempt) with the error.
-
-    It is relative to the memory root, with `/` as separator.
-    """
 
 
 def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
@@ -161,7 +133,7 @@ def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
 class FailuresView:
     """The lessons, anti-patterns and crashes of one home, read at one time."""
 
-    lessons: tuple[LessonView, ...]
+    lessons: tuple[Lesson, ...]
     anti_patterns: tuple[AntiPattern, ...]
     crashes: tuple[CrashGroup, ...]
     on: bool
@@ -178,7 +150,7 @@ class FailuresView:
     @property
     def injected(self) -> tuple[Lesson, ...]:
         """The lessons that the agent adds to its next prompt, in the order in which it adds them."""
-        return tuple(each.lesson for each in self.lessons if each.state == "injected")
+        return tuple(each for each in self.lessons if each.injected)
 
     def priors(self, goal: str) -> tuple[str, ...]:
         """Return the lines about anti-patterns that the agent adds to its prompt if its goal is `goal`."""
@@ -196,34 +168,23 @@ class FailuresView:
 
         `goal`: the agent's goal, by which anti-patterns are chosen; empty: no goal.
         """
-        return block_of(self.injected, self.priors(goal))
-
-    def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
-        """Return the block of text that `block` would return if `lesson` had the resolution `text`.
-
-        `goal`: the agent's goal, by which anti-patterns are chosen; empty: no goal.
-        """
-        shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
-        return block_of(tuple(shown), self.priors(goal))
+        return block_of(self.lessons, self.priors(goal))
 
     def crash_of(self, lesson: Lesson) -> CrashGroup | None:
         """Return the group of equal crashes that a lesson was made from; None if there is none."""
-        return self._crashes_by_beginning.get(lesson.fingerprint[:FINGERPRINT_CHARS])
+        beginning = lesson.fingerprint[:FINGERPRINT_CHARS]
+        same = (each for each in self.crashes if each.fingerprint[:FINGERPRINT_CHARS] == beginning)
+        return next(same, None) if beginning else None
 
-    def lessons_of(self, group: CrashGroup) -> tuple[LessonView, ...]:
+    def lessons_of(self, group: CrashGroup) -> Sequence[Lesson]:
         """Return the lessons that were made from the crashes in `group`."""
-        return tuple(self._lessons_by_beginning.get(group.fingerprint[:FINGERPRINT_CHARS], ()))
+        return self._lessons_by_beginning.get(group.fingerprint[:FINGERPRINT_CHARS], ())
 
     @cached_property
-    def _crashes_by_beginning(self) -> Mapping[str, CrashGroup]:
-        groups = (each for each in reversed(self.crashes) if each.fingerprint)
-        return {each.fingerprint[:FINGERPRINT_CHARS]: each for each in groups}
-
-    @cached_property
-    def _lessons_by_beginning(self) -> Mapping[str, Sequence[LessonView]]:
-        found: dict[str, list[LessonView]] = {}
+    def _lessons_by_beginning(self) -> Mapping[str, Sequence[Lesson]]:
+        found: dict[str, list[Lesson]] = {}
         for each in self.lessons:
-            if fingerprint := each.lesson.fingerprint:
+            if fingerprint := each.fingerprint:
                 found.setdefault(fingerprint[:FINGERPRINT_CHARS], []).append(each)
         return found
 
@@ -246,22 +207,21 @@ class FailureService:
         transcripts = self._parts.home.transcripts
         on = is_on(self._env)
         found = retrieve(home.memory, now_ms=now)
-        states: dict[tuple[Path, int], LessonState] = {
-            (each.path, each.index): "injected" if on and each.injected else "window"
-            for each in found.lessons
-        }
-        lessons: list[LessonView] = []
-        for name in ("", *namespaces(home.memory)):
-            memory = home.memory / name if name else home.memory
-            for each in all_lessons(memory, now, problems):
-                state = states.get((each.path, each.index), "elsewhere" if name else "older")
-                rel = each.path.relative_to(home.memory).as_posix()
-                lessons.append(LessonView(replace(each, injected=state == "injected"), state, rel))
         turns = {(each.path, each.index): turn for turn, each in enumerate(found.lessons)}
+        lessons: list[Lesson] = []
+        for name in ("", *namespaces(home.memory)):
+            for each in all_lessons(home.memory / name, now, problems):
+                turn = turns.get((each.path, each.index))
+                if turn is None:
+                    state: LessonState = "elsewhere" if name else "older"
+                else:
+                    state = "injected" if on and turn < MOST_LESSONS else "window"
+                rel = each.path.relative_to(home.memory).as_posix()
+                lessons.append(replace(each, state=state, rel=rel))
         last = len(turns)
-        lessons.sort(key=lambda each: -1 if each.lesson.at is None else each.lesson.at, reverse=True)
+        lessons.sort(key=lambda each: -1 if each.at is None else each.at, reverse=True)
         # The agent's own order, where it has one.
-        lessons.sort(key=lambda each: turns.get((each.lesson.path, each.lesson.index), last))
+        lessons.sort(key=lambda each: turns.get((each.path, each.index), last))
         return FailuresView(
             tuple(lessons),
             (
@@ -276,23 +236,21 @@ class FailureService:
             found.difference if on else "",
         )
 
-    def resolve(self, view: LessonView, text: str) -> Undo:
-        """Write `text` as the resolution of the error that the lesson in `view` is about; return the `Undo`.
+    def resolve(self, lesson: Lesson, text: str) -> Undo:
+        """Write `text` as the resolution of the error that `lesson` is about; return the `Undo`.
 
-        Raises `Conflict` if the error differs from the one in `view`.
+        Raises `Conflict` if the error differs from the one in `lesson`.
         """
-        lesson = view.lesson
-        record = read_object(self._home.memory / view.rel, []) or {}
-        seen = (lesson.type, lesson.message, lesson.resolution, lesson.index)
-        now = ((each.type, each.message, each.resolution, each.index) for each in errors_of(record))
-        if seen not in now:
+        record = read_object(self._home.memory / lesson.rel, []) or {}
+        seen = ErrorEntry(lesson.type, lesson.message, lesson.resolution, lesson.index)
+        if seen not in errors_of(record):
             raise Conflict(
-                f"{view.rel} was not changed:",
+                f"{lesson.rel} was not changed:",
                 cause="the error no longer exists or has changed.",
                 next_step="Check that the failure records are complete and readable, then try again.",
             )
         error = record["errors_encountered"][lesson.index]
-        return self._records.apply(resolution(view.rel, lesson.index, error, text))
+        return self._records.apply(resolution(lesson.rel, lesson.index, error, text))
 
 
 def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
@@ -339,9 +297,7 @@ def made_in(change: FieldChange, document: Any) -> Any:
     """
     changed = copy.deepcopy(document)
     *above, last = change.place
-    inside = changed
-    for step in above:
-        inside = _inside(inside, step)
+    inside = reduce(_inside, above, changed)
     now = _inside(inside, last)
     if _same(now, change.after if change.is_there else _ABSENT):
         return changed

@@ -54,14 +54,14 @@ def test_lessons_stand_where_the_agent_finds_them(maker: LokiMaker, tmp_path: Pa
         "elsewhere",
         "older",
     ]
-    assert [each.lesson.episode_id[-1:] for each in view.lessons[:5]] == ["4", "3", "2", "1", "0"]
-    assert view.lessons[0].lesson.seen == 6
+    assert [each.episode_id[-1:] for each in view.lessons[:5]] == ["4", "3", "2", "1", "0"]
+    assert view.lessons[0].seen == 6
     assert view.block() == retrieve(maker.memory, now_ms=NOON).block
     (group,) = view.crashes
     assert len(group.crashes) == 2
-    assert view.crash_of(view.lessons[0].lesson) == group
+    assert view.crash_of(view.lessons[0]) == group
     assert len(view.lessons_of(group)) == 6
-    assert view.crash_of(view.lessons[5].lesson) is None
+    assert view.crash_of(view.lessons[5]) is None
     assert (view.on, view.recorded, view.source, view.problems) == (True, True, None, ())
 
 
@@ -90,12 +90,12 @@ def test_the_block_with_a_resolution_is_what_the_agent_would_get(maker: LokiMake
     maker.episode(2, errors=[{"type": "B", "message": "b"}])
     made = bench(maker, tmp_path)
     view = made.failures.look()
-    for number, place in enumerate(view.lessons):
-        promised = view.block_with(place.lesson, "asked Ada")
-        made.failures.resolve(place, "asked Ada")
+    for number, lesson in enumerate(view.lessons):
+        promised = view.block()
+        made.failures.resolve(lesson, "asked Ada")
         view = made.failures.look()
         assert view.block() == promised
-        assert view.lessons[number].lesson.resolution == "asked Ada"
+        assert view.lessons[number].resolution == "asked Ada"
 
 
 def test_a_resolution_is_taken_back_to_the_byte(maker: LokiMaker, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,11 @@ def moment(value: object) -> int | None:
         when = when.replace(tzinfo=UTC)
     since = when - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def utc(micros: int) -> datetime:
+    """Return the date of a number of microseconds since 1970 UTC, as `moment` returns it."""
+    return _EPOCH + timedelta(microseconds=micros)
 
 
 def text_of(value: object) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from reverie.agents.loki.records import (
@@ -22,6 +21,7 @@ from reverie.agents.loki.records import (
     parse_record,
     patterns_of,
     text_of,
+    utc,
 )
 from reverie.agents.reading import objects_of, texts_of
 from reverie.resources import resource_table
@@ -432,10 +432,9 @@ def _moment(at: int | None) -> str:
     if at is None:
         return "unknown time"
     try:
-        when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
+        return f"{utc(at):%Y-%m-%d %H:%M:%S} UTC"
     except OverflowError:
         return "unknown time"
-    return f"{when:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _finished(lines: Iterable[str]) -> str:

@@ -151,10 +151,6 @@ class FindingModel(LineModel):
         sign = "copy" if first.kind in _FILTERS["duplicates"] else "warning"
         return TwoLines(f"{kind}: {names}", below, sign=sign, cut="end", cut_below="end")
 
-    def spoken(self, value: Matter) -> str:
-        look = self.look(value)
-        return f"{look.title}, {look.below}"
-
     def tooltip(self, value: Matter) -> str:
         first = value[0]
         if first.claim is not None:
@@ -289,8 +285,7 @@ class WorthPage(TabPage):
         self.note = WrapLabel()
         self.again = FitPushButton(self.tr("&Show again"), self.tr("Show all dismissed findings again"))
         self.chips = FilterChips(self.tr("Kinds of findings to show"), _filters(), margin=0)
-        self.list = LineList(FindingModel(), icons)
-        self.list.setAccessibleName(self.tr("Findings worth a look"))
+        self.list = LineList(FindingModel(), icons, self.tr("Findings worth a look"))
         self.pair = Pair()
         self.why = WrapLabel()
         self.diff = PlainTextBox()

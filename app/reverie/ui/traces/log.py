@@ -213,35 +213,6 @@ class LogModel(LineModel):
         return as_tooltip(text_words(value.entry))
 
 
-class LogList(LineList):
-    """The list of the log's rows.
-
-    Signal: `picked(LogRow | None)` on a change of the selection.
-    """
-
-    def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
-        super().__init__(LogModel(now), icons, parent)
-        self.setAccessibleName(self.tr("Log, newest first"))
-
-    @property
-    def current(self) -> LogRow | None:
-        """The selected row, None if there is none."""
-        found: LogRow | None = self.current_value
-        return found
-
-    def show_rows(self, found: Sequence[LogRow]) -> None:
-        """Show the rows; the selected entry stays selected if it is among them."""
-        before = self.current
-        # A list that is scrolled to its top stays there, so that new entries are visible.
-        at_top = self.verticalScrollBar().value() == 0
-        self.set_values((_key(row.entry), row) for row in found)
-        self.rows.reveal_more(everything=True)
-        if at_top:
-            self.scrollToTop()
-        if self.current != before:
-            self.picked.emit(self.current)
-
-
 def _key(entry: ActivityEntry) -> str:
     """Return a key that stays the same when an entry is repeated, so that its row is kept."""
     return f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
@@ -347,7 +318,7 @@ class LogView(QWidget):
         self.runs = FitPushButton(self.tr("‹ Runs"))
         self.text = SearchField(self.tr("Search the log"))
         self.here = QCheckBox(self.tr("&Only this workspace"))
-        self.list = LogList(icons, now)
+        self.list = LineList(LogModel(now), icons, self.tr("Log, newest first"))
         self.none = EmptyPage(icons, "info")
         self.detail = LogDetail()
         self._lay_out()
@@ -363,7 +334,7 @@ class LogView(QWidget):
         filters = FlowLayout(self.runs, self.text, self.here)
         head = column(None, filters, margin=(MARGIN, GAP, MARGIN, GAP), gap=None)
         self._pages = stacked(self.list, self.none)
-        self.list.setFrameShape(LogList.Shape.NoFrame)
+        self.list.setFrameShape(LineList.Shape.NoFrame)
         details = scrolled(self.detail, sideways=True)
         details.setMinimumSize(160, 80)
         self.splitter = Panes(
@@ -388,7 +359,11 @@ class LogView(QWidget):
         here = self.here.isChecked() and self.here.isEnabled()
         place = self._workspace_id if here else None
         fitting = [row for row in self._rows if takes(row, self.text.text(), place)]
-        self.list.show_rows(fitting)
+        # A list that is scrolled to its top stays there, so that new entries are visible.
+        at_top = self.list.verticalScrollBar().value() == 0
+        self.list.show_values((_key(row.entry), row) for row in fitting)
+        if at_top:
+            self.list.scrollToTop()
         if self._rows:
             self.none.say(self.tr("No matching entries"), "")
         else:

@@ -123,8 +123,7 @@ class TraceList(Column):
         ):
             self.order.addItem(name, key)
         self.model = TraceModel()
-        self.view = LineList(self.model, icons)
-        self.view.setAccessibleName(self.tr("Traces"))
+        self.view = LineList(self.model, icons, self.tr("Traces"))
         self.view.setFrameShape(LineList.Shape.NoFrame)
         self.view.setSelectionMode(LineList.SelectionMode.ExtendedSelection)
         self.view.setMinimumHeight(_LEAST_ROWS * self.fontMetrics().height())
@@ -204,7 +203,6 @@ class TraceList(Column):
             self.model.several = several
             self.view.viewport().update()
         self.view.set_values((line.key, line) for line in fitting)
-        self.model.reveal_more(everything=True)
         if not self.selected and self.shown:
             self.select(0)
         elif self.selected != before or not self.shown:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
+from reverie.ui.display_text import as_tooltip
 from reverie.ui.icons import Icons
 from reverie.ui.metrics import icon_size, two_line_height
 from reverie.ui.tree.node_model import NodeModel
@@ -187,12 +188,14 @@ class LineModel(NodeModel):
         raise NotImplementedError
 
     def spoken(self, value: Any) -> str:
-        """Return the text that a screen reader reads for the row of `value`. To be overridden."""
-        raise NotImplementedError
+        """Return the text that a screen reader reads for the row of `value`: by default, its four texts."""
+        look = self.look(value)
+        return ", ".join(filter(None, (look.title, look.right, look.below, look.right_below)))
 
     def tooltip(self, value: Any) -> str:
-        """Return the tool tip of the row of `value`; "" for none. To be overridden."""
-        raise NotImplementedError
+        """Return the tool tip of the row of `value`: by default, its two lines in full."""
+        look = self.look(value)
+        return as_tooltip(look.title, look.below)
 
     def value(self, node: RowNode, role: int) -> Any:
         """Return what Qt shows for a row in a role, as `look`, `spoken` and `tooltip` define it."""
@@ -216,14 +219,14 @@ class LineList(QListView):
     picked = Signal(object)
     opened = Signal(object)
 
-    def __init__(
-        self, rows: LineModel, icons: Icons, parent: QWidget | None = None, *, right_from: int = 0
-    ) -> None:
+    def __init__(self, rows: LineModel, icons: Icons, name: str, *, right_from: int = 0) -> None:
         """Create the list.
 
-        `right_from`: the width of a row, in pixels, from which the texts at its right edge are shown.
+        `name`: its accessible name. `right_from`: the width of a row, in pixels, from which the texts at its
+        right edge are shown.
         """
-        super().__init__(parent)
+        super().__init__()
+        self.setAccessibleName(name)
         self.rows = rows
         # The keys of the rows when they were last set.
         self._names: list[str] = []
@@ -247,7 +250,7 @@ class LineList(QListView):
         return tuple(child.data for child in self.rows.tree.children)
 
     def set_values(self, keyed: Iterable[tuple[str, Any]]) -> None:
-        """Show one row for each (key, value) pair, in this order; unchanged rows stay.
+        """Show one row for each (key, value) pair, however many, in this order; unchanged rows stay.
 
         A row with the same key keeps the selection. If a key occurs several times, its rows are numbered.
         """
@@ -263,6 +266,21 @@ class LineList(QListView):
             nodes = _nodes({child.key: child for child in children}, found)
         self._names = names
         self.rows.set_tree(RowNode("", None, nodes))
+        self.rows.reveal_more(everything=True)
+
+    def show_values(self, keyed: Iterable[tuple[str, Any]]) -> None:
+        """Show these rows, as `set_values` does; emit `picked` if the value of the current row is another."""
+        before = self.current_value
+        self.set_values(keyed)
+        if self.current_value != before:
+            self.picked.emit(self.current_value)
+
+    def pick(self, key: str) -> None:
+        """Make the first row that was set with this key the current one and scroll to it, if there is one."""
+        index = self.rows.index_of((f"{key} 1",))
+        if index.isValid():
+            self.setCurrentIndex(index)
+            self.scrollTo(index)
 
     @Slot(QModelIndex, QModelIndex)
     def _on_current(self, _now: QModelIndex, _before: QModelIndex) -> None:

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
 from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden, flat_button, tint
-from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacked
-from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.layouts import column, row_of
 
 _NARROWEST_PAGE = 320
 
@@ -105,66 +104,3 @@ class EmptyPage(QWidget):
         self._sign.setPixmap(
             self._icons.pixmap(self._sign_name, 48, theme.dim_window, self.devicePixelRatioF())
         )
-
-
-class PartTab(TabPage):
-    """A tab whose content has several parts, one of which the user chooses in a bar.
-
-    It shows a heading, the bar, the list of items in the chosen part, and the selected item. A subclass calls
-    `lay_out` once. It calls `turn_to` to show one of three pages: `blank` (at first), `nothing` (the reason
-    why there is no content) or `page` (the content).
-    """
-
-    def __init__(self, icons: Icons, name: str, sign: str, parent: QWidget | None = None) -> None:
-        """Create the widgets.
-
-        `name` is the object name of the message bar. `sign` is the icon of the page that is shown if there is
-        no content.
-        """
-        super().__init__(parent)
-        self.title = WrapLabel()
-        embolden(self.title, 1.15)
-        self.message = MessageBar(icons, name)
-        self.bar = QTabBar()
-        self.bar.setDrawBase(False)
-        self.bar.setExpanding(False)
-        self.bar.setUsesScrollButtons(True)
-        self.nothing = EmptyPage(icons, sign)
-        self.blank, self.page = QWidget(), QWidget()
-        self._pages = stacked(self.blank, self.nothing, self.page)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        # Above every page, so that a failed first read is shown too.
-        whole.addWidget(self.message)
-        whole.addWidget(self._pages, 1)
-
-    def lay_out(
-        self,
-        head: Sequence[QWidget],
-        below: Sequence[QWidget],
-        buttons: Sequence[QWidget],
-        rows: QListView,
-        selected: QWidget,
-        sizes: tuple[int, int],
-    ) -> None:
-        """Arrange the widgets of the page `page`.
-
-        From top to bottom: the title, `head`, the bar of parts, `below`, `buttons`, the list `rows`, and
-        `selected`, which shows the selected item. `sizes` are the initial heights of the last two, in pixels.
-        """
-        above = column(None, self.title, *head, margin=(MARGIN, MARGIN, MARGIN, UNIT), gap=UNIT)
-        under = column(None, margin=(MARGIN, UNIT, MARGIN, UNIT), gap=UNIT)
-        for part in below:
-            under.addWidget(part)
-        row = FlowLayout()
-        for button in buttons:
-            row.addWidget(button)
-        under.addLayout(row)
-        rows.setFrameShape(QListView.Shape.NoFrame)
-        self.splitter = split(rows, selected, sizes=sizes, upright=True)
-        column(self.page, above, self.bar, under, self.splitter, grows=self.splitter, margin=0, gap=0)
-
-    def turn_to(self, page: QWidget) -> None:
-        """Show one of the pages `blank`, `nothing` and `page`."""
-        self._pages.setCurrentWidget(page)

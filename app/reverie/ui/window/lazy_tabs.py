@@ -24,8 +24,8 @@ from reverie.ui.traces.feed import Followed, View
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
     from reverie.ui.changes.control import ChangesControl
-    from reverie.ui.context_tab import ContextControl, ContextTab
-    from reverie.ui.failures_tab import FailuresControl, FailuresTab
+    from reverie.ui.context_tab import ContextTab
+    from reverie.ui.failures_tab import FailuresTab
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
     from reverie.ui.window.services import ServicesView
@@ -117,24 +117,14 @@ class LazyTabs(QObject):
     @property
     def context(self) -> ContextTab:
         """The Context page, with the text that the agent loads; use it only after `built`."""
-        return self.context_control.tab
-
-    @property
-    def context_control(self) -> ContextControl:
-        """The controller of the Context page; use it only after `built`."""
-        control: ContextControl = self._part("context")
-        return control
+        tab: ContextTab = self._part("context")
+        return tab
 
     @property
     def failures(self) -> FailuresTab:
         """The Failures page; use it only after `built`."""
-        return self.failures_control.tab
-
-    @property
-    def failures_control(self) -> FailuresControl:
-        """The controller of the Failures page; use it only after `built`."""
-        control: FailuresControl = self._part("failures")
-        return control
+        tab: FailuresTab = self._part("failures")
+        return tab
 
     @property
     def has_failures(self) -> bool:
@@ -222,19 +212,19 @@ class LazyTabs(QObject):
             transcripts.set_session(self._session)
         self._replace_placeholder(_TRANSCRIPTS, transcripts)
 
-    def _connect_context(self, control: ContextControl) -> None:
+    def _connect_context(self, tab: ContextTab) -> None:
         memory = self._context.memory
-        control.open_wanted.connect(self._on_open_wanted)
-        memory.memory_picked.connect(control.tab.select)
+        tab.open_wanted.connect(self._on_open_wanted)
+        memory.memory_picked.connect(tab.list.pick)
         if self._session is not None:
-            control.set_session(self._session, memory.update_)
+            tab.set_session(self._session, memory.update_)
 
-    def _connect_failures(self, control: FailuresControl) -> None:
-        control.open_wanted.connect(self._on_open_wanted)
-        control.changed.connect(self._context.memory.situation_changed)
-        control.tab.transcript_wanted.connect(self.show_transcript)
+    def _connect_failures(self, tab: FailuresTab) -> None:
+        tab.open_wanted.connect(self._on_open_wanted)
+        tab.changed.connect(self._context.memory.situation_changed)
+        tab.transcript_wanted.connect(self.show_transcript)
         if self._session is not None:
-            control.set_session(self._session)
+            tab.set_session(self._session)
 
     def _connect_jobs(self, dialog: JobsDialog) -> None:
         dialog.transcript_wanted.connect(self.show_transcript)
@@ -415,7 +405,7 @@ class LazyTabs(QObject):
         """The page that is shown in place of the editor: `context` or `failures`; "" for neither."""
         shown = self._context.memory.beside
         for name in ("context", "failures"):
-            if name in self._parts and self._parts[name].tab is shown:
+            if name in self._parts and self._parts[name] is shown:
                 return name
         return ""
 

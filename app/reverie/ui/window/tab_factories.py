@@ -18,8 +18,8 @@ from reverie.ui.window.services import ServicesView
 from reverie.ui.window.tab_context import Factory, TabContext
 
 if TYPE_CHECKING:
-    from reverie.ui.context_tab import ContextControl
-    from reverie.ui.failures_tab import FailuresControl
+    from reverie.ui.context_tab import ContextTab
+    from reverie.ui.failures_tab import FailuresTab
 
 
 def _changes(context: TabContext) -> ChangesControl:
@@ -28,22 +28,20 @@ def _changes(context: TabContext) -> ChangesControl:
     return ChangesControl(tab, lane, memory.dreams, memory.edits, lambda: memory.update_, icons)
 
 
-def _context(context: TabContext) -> ContextControl:
+def _context(context: TabContext) -> ContextTab:
     # Late, with the modules that work out how an agent builds its context; see above.
-    from reverie.ui.context_tab import ContextControl, ContextTab
+    from reverie.ui.context_tab import ContextTab
 
     memory = context.memory
-    tab = ContextTab(context.icons)
-    control = ContextControl(tab, context.clock, memory.buffers, memory.edits, memory.stale.findings_at)
-    memory.stale.changed.connect(control.mark_again)
-    return control
+    tab = ContextTab(context.icons, context.clock, memory.buffers, memory.edits, memory.stale.findings_at)
+    memory.stale.changed.connect(tab.refresh)
+    return tab
 
 
-def _failures(context: TabContext) -> FailuresControl:
-    from reverie.ui.failures_tab import FailuresControl, FailuresTab  # late; see above
+def _failures(context: TabContext) -> FailuresTab:
+    from reverie.ui.failures_tab import FailuresTab  # late; see above
 
-    tab = FailuresTab(context.icons)
-    return FailuresControl(tab, context.icons, context.clock, context.memory.edits)
+    return FailuresTab(context.icons, context.clock, context.memory.edits)
 
 
 FACTORIES: Mapping[str, Factory] = {
