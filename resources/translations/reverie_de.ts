@@ -39,21 +39,6 @@
     </message>
 </context>
 <context>
-    <name>Card</name>
-    <message>
-        <source>1 character</source>
-        <translation>1 Zeichen</translation>
-    </message>
-    <message>
-        <source>Fold</source>
-        <translation>Einklappen</translation>
-    </message>
-    <message>
-        <source>Show all</source>
-        <translation>Alles zeigen</translation>
-    </message>
-</context>
-<context>
     <name>ChangeList</name>
     <message>
         <source>Changes, newest first</source>
@@ -2774,13 +2759,6 @@
     </message>
 </context>
 <context>
-    <name>ReaderText</name>
-    <message>
-        <source>Transcript</source>
-        <translation>Transkript</translation>
-    </message>
-</context>
-<context>
     <name>ReplayDialog</name>
     <message>
         <source> s</source>
@@ -2821,6 +2799,10 @@
     <message>
         <source>Not started. Nothing was sent.</source>
         <translation>Nicht begonnen. Nichts wurde gesendet.</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Original</translation>
     </message>
     <message>
         <source>Original and replay</source>
@@ -3719,6 +3701,10 @@
     <message>
         <source>Reading…</source>
         <translation>Wird gelesen…</translation>
+    </message>
+    <message>
+        <source>Transcript</source>
+        <translation>Transkript</translation>
     </message>
 </context>
 <context>
@@ -4829,6 +4815,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>1 attempt</source>
         <translation>1 Versuch</translation>
+    </message>
+    <message>
+        <source>1 character</source>
+        <translation>1 Zeichen</translation>
     </message>
     <message>
         <source>1 entry is not loaded.</source>
@@ -6321,10 +6311,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>OpenAI responses</source>
         <translation>OpenAI Responses</translation>
-    </message>
-    <message>
-        <source>Original</source>
-        <translation>Original</translation>
     </message>
     <message>
         <source>Parts of its memory that Codex has used</source>

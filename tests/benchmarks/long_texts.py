@@ -50,6 +50,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.side_by_side import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
+from reverie.ui.transcripts.text import ReaderText, headed
 from reverie.ui.widgets.text_views import DiffView, LoadedText, TextView
 
 MEGABYTE = 1_000_000
@@ -100,7 +101,8 @@ def views(text: str) -> dict[str, tuple[QWidget, Callable[[], None]]]:
     rows = aligned(text, other)
     difference = unified(text.encode(), other.encode(), "a.md")
     hunks, sides, missed_view, merging = HunkView(), SideBySide(), MissedView(), MergeView()
-    diff, version, loaded = DiffView(), TextView(), LoadedText()
+    diff, version, loaded, messages = DiffView(), TextView(), LoadedText(), ReaderText("Messages")
+    messages.show_messages([headed(0, "assistant", "answer", text)])
     return {
         "hunks": (hunks, lambda: hunks.show_part(edited, ReviewPart(group, group.files[0]))),
         "merge": (merging, lambda: merging.show_merge(ReviewPart(merge)) and None),
@@ -109,6 +111,7 @@ def views(text: str) -> dict[str, tuple[QWidget, Callable[[], None]]]:
         "difference": (diff, lambda: diff.show_diff(difference)),
         "version": (version, lambda: version.show_bytes(text.encode())),
         "loaded": (loaded, lambda: loaded.show_text(text, ())),
+        "messages": (messages, lambda: messages.unfold(0)),
     }
 
 

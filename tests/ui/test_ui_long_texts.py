@@ -10,6 +10,7 @@ from ui_reviews import A, B, C, view
 
 from helpers.long_texts import long_texts
 from helpers.profiles import a_share
+from reverie.agents.transcripts import SHOWN_CHARS
 from reverie.memory.diff import unified, word_spans
 from reverie.services.traces import MissedEdit
 from reverie.ui.changes.diff import MOST_LINES, HunkView, MergeView
@@ -19,6 +20,7 @@ from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.rendered import MOST_LINES as MOST_RENDERED
 from reverie.ui.memory.side_by_side import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
+from reverie.ui.transcripts.text import LONGEST_LINE, ReaderText, headed
 from reverie.ui.widgets import text_views
 from reverie.ui.widgets.read_only_text import AT_ONCE, CHARS_AT_ONCE, LONGEST_ROW
 from reverie.ui.widgets.text_views import LIMIT, MOST_ROWS, DiffView, LoadedText, TextView
@@ -99,6 +101,18 @@ def test_the_lines_of_a_loaded_text_are_counted_as_far_as_they_are_shown(
     assert len(split) <= MOST_ROWS + 1
     assert sum(split) <= 3 * MOST_ROWS
     assert loaded.marked[0] == loaded.document().firstBlock().text()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_message_of_a_trace_is_unfolded_as_far_as_a_view_can_show_it(qtbot: Any, text: str) -> None:
+    view = ReaderText("Messages")
+    qtbot.addWidget(view)
+    view.show_messages([headed(0, "user", "all", text * 10)])
+    assert view.document().blockCount() == 1
+    view.unfold(0)
+    assert view.document().blockCount() <= MOST_ROWS + SHOWN_CHARS // LONGEST_LINE + 4
+    assert longest(view.document()) <= LONGEST_LINE + 1
+    assert "characters are left out here." in view.document().lastBlock().previous().text()
 
 
 def test_a_text_of_very_many_lines_is_not_rendered(qtbot: Any) -> None:

@@ -21,10 +21,10 @@ from reverie.errors import UserError
 from reverie.services.traces import TraceService
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.screenshot import finish_layouts
-from reverie.ui.traces.detail import Card, MessageText
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.steps import SPAN, StepPosition
 from reverie.ui.traces.tab import TracesTab
+from reverie.ui.transcripts.text import ReaderText, headed
 from reverie.ui.widgets.controls import WrapLabel
 
 DUMPS = f"debug_obj/{ACME}/system1_memory_writer"
@@ -229,6 +229,7 @@ def test_a_trace_is_seen_from_every_side(windows: Windows, home: Path, qtbot: An
     driver, tab = opened(windows, home)
     choose(driver, tab, FAILED)
     the_memory_stands_against_what_was_tried(tab)
+    the_messages_are_in_order_and_the_long_ones_folded(tab)
     the_steps_go_with_the_arrow_keys_and_have_their_times(tab, qtbot)
     the_tree_and_the_flat_view_hold_the_same_steps(tab)
     the_transcript_opens_at_the_message_that_triggered_the_run(driver, tab)
@@ -299,6 +300,17 @@ def the_memory_stands_against_what_was_tried(tab: TracesTab) -> None:
     assert found < shown.index("- Postgres 13 in production.")
     assert "- Never retry 409 automatically." in shown
     assert tab.detail.memory.diff.isHidden(), "nothing of it fits the memory"
+
+
+def the_messages_are_in_order_and_the_long_ones_folded(tab: TracesTab) -> None:
+    text, detail = tab.detail.messages.text, tab.detail.shown.detail
+    headings = [message.heading.split(" · ")[0] for message in text.messages]
+    assert headings[0] == "System prompt"
+    assert "Attempt 1, the model's response" in headings
+    prompt = text.messages[0]
+    assert prompt.text == detail.texts["systemPrompt"]
+    assert text.is_unfolded(prompt) == (not prompt.is_long)
+    assert all(message.heading in text.content for message in text.messages)
 
 
 def the_raw_document_opens_piece_by_piece_and_is_searched(driver: Driver, tab: TracesTab) -> None:
@@ -431,16 +443,16 @@ def test_a_damaged_trace_opens_as_far_as_it_can_be_read(windows: Windows, home: 
 
 
 def test_long_texts_are_folded(qtbot: Any) -> None:
-    card = Card(MessageText("model", "line\n" * 500))
-    qtbot.addWidget(card)
-    assert card.is_long
-    assert card.body.toPlainText().endswith("…")
-    card.more.click()
-    assert card.body.toPlainText().count("line") == 500
-    short = Card(MessageText("model", "one line"))
-    qtbot.addWidget(short)
+    text = ReaderText("Messages")
+    qtbot.addWidget(text)
+    long, short = headed(0, "assistant", "model", "line\n" * 500), headed(1, "assistant", "model", "one line")
+    text.show_messages([long, short])
+    assert long.is_long
+    assert text.content.splitlines()[0].endswith("…")
+    text.toggle(0)
+    assert text.content.count("line\n") == 501
     assert not short.is_long
-    assert short.body.toPlainText() == "one line"
+    assert text.content.endswith("model · 8 characters\none line\n")
 
 
 def test_what_a_trace_says_is_shown_and_not_obeyed(windows: Windows, home: Path) -> None:

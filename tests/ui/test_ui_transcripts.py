@@ -169,7 +169,7 @@ def test_a_long_transcript_is_read_page_by_page_and_lets_go_of_what_is_far(
 
 def assert_whole(text: ReaderText) -> None:
     """What is in the document is what the messages say, one after the other."""
-    fresh = ReaderText()
+    fresh = ReaderText("Transcript")
     fresh.show_messages(text.messages)
     assert text.toPlainText() == fresh.toPlainText()
     block, states = text.document().firstBlock(), []
@@ -278,7 +278,7 @@ def test_a_message_is_shown_by_its_own_id(viewer: Viewer) -> None:
 
 
 def test_what_a_transcript_says_is_plain_text_and_hides_nothing(qtbot: Any) -> None:
-    text = ReaderText()
+    text = ReaderText("Transcript")
     qtbot.addWidget(text)
     call = ToolUse("<b>x</b>", "a\u202eb", "y" * 9_000)
     text.show_messages(
@@ -303,7 +303,7 @@ def test_sessions_of_claude_and_mux_are_read_alike(qtbot: Any, tmp_path: Path, h
     for readable in sessions:
         messages = list(readable.messages(ReadStatistics()))
         assert [message.number for message in messages] == list(range(len(messages)))
-        text = ReaderText()
+        text = ReaderText("Transcript")
         qtbot.addWidget(text)
         text.show_messages(messages)
         heads = text.toPlainText().split("\n")

@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import (
     QEvent,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QPoint,
     QSignalBlocker,
-    QSize,
     Qt,
     Signal,
     Slot,
@@ -30,8 +27,6 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QHeaderView,
     QMenu,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -50,7 +45,7 @@ from reverie.ui.appearance import theme_of
 from reverie.ui.changes.shortcuts import REVIEW_ACTIONS, review_shortcuts
 from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible
 from reverie.ui.editor.line_breaks import restored, widget_text
-from reverie.ui.metrics import row_height
+from reverie.ui.widgets.lists import RowHeightDelegate
 from reverie.ui.widgets.text_boxes import fits_document
 from reverie.values import Struct, replace
 
@@ -63,13 +58,6 @@ if TYPE_CHECKING:
 _ROLE = Qt.ItemDataRole.UserRole
 MOST_ROWS = 200
 """The most rows that are added below a row at once; a last row then loads as many more."""
-
-
-class FileRowDelegate(QStyledItemDelegate):
-    """A delegate that gives the rows of files the height that rows have in other lists."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(super().sizeHint(option, index).width(), row_height(option.font))
 
 
 class ReviewPart(Struct, frozen=True):
@@ -107,7 +95,7 @@ class ReviewTree(QTreeWidget):
         header.setMinimumSectionSize(8)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        self.setItemDelegate(FileRowDelegate(self))
+        self.setItemDelegate(RowHeightDelegate(self))
         self.currentItemChanged.connect(self._on_current)
         self.itemChanged.connect(self._on_changed)
 

@@ -11,44 +11,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QSize,
+    QSignalBlocker,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QScrollArea,
-    QSplitter,
-    QTabWidget,
-    QToolButton,
-    QTreeView,
-    QWidget,
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QStandardItem,
+    QStandardItemModel,
+    QTextCharFormat,
+    QTextCursor,
 )
+from PySide6.QtWidgets import QLabel, QListWidget, QPushButton, QSplitter, QTreeView, QWidget
 
 from reverie.engine.asking import ask
 from reverie.llm.json_document import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.llm.trace_timeline import Timeline
 from reverie.memory.diff import WordSpans
-from reverie.ui.appearance import GAP, UNIT, mixed, readable, theme_of
+from reverie.ui.appearance import GAP, mixed, readable, theme_of
 from reverie.ui.display_text import counted, human_size, said, tokens, visible, visible_lines, when
 from reverie.ui.icons import Icons
-from reverie.ui.metrics import row_height
-from reverie.ui.traces.feed import TraceFeed
+from reverie.ui.jobs import Lane
 from reverie.ui.traces.steps import (
     StepPosition,
     StepsView,
@@ -57,16 +49,18 @@ from reverie.ui.traces.steps import (
     verdict_label,
     verdict_tone,
 )
-from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
-from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, split
+from reverie.ui.transcripts.text import ReaderText, headed
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, split, tabbed
+from reverie.ui.widgets.lists import RowHeightDelegate
 from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
-from reverie.values import Struct, field
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.errors import UserError
-    from reverie.services.traces import MissedEdit, TraceDetail, TraceEvent, TraceService
+    from reverie.services.traces import MissedEdit, TraceDetail, TraceService
 
 
 def preview(found: Excerpt) -> str:
@@ -91,164 +85,119 @@ def full_text(found: Excerpt) -> str:
     return found.text if found.is_whole else f"{found.text}… [{human_size(found.node.size)}]"
 
 
-class ShownDocument(Struct, frozen=True):
-    """The document on the raw page, and the service that reads its parts."""
+class Shown(Struct, frozen=True):
+    """A trace that a job has read."""
 
     traces: TraceService
-    trace_id: str
-    root: JsonNode
+    """The service that reads parts of the trace's document."""
+    detail: TraceDetail
+    workspace: str = ""
+    """The name of the workspace in the list of homes."""
+    is_here: bool = True
+    """True if the trace file is on this machine."""
+
+    @property
+    def trace_id(self) -> str:
+        """The id of the trace: its path."""
+        return str(self.detail.row.path)
 
 
 Index = QModelIndex | QPersistentModelIndex
 
 
-class Item(Struct, eq=False):
-    """One member of a JSON document, as a row in the tree.
-
-    `node`: the part of the document. `preview`: its value on one line. `row`: its position below `parent`.
-    """
-
-    node: JsonNode
-    preview: str
-    parent: Item | None
-    row: int
-    children: list[Item] = field(default_factory=list)
-    """The child members that have been read so far."""
-    more: bool = True
-    """True if there are more child members than those in `children`."""
-    loading: bool = False
+_NODE = int(Qt.ItemDataRole.UserRole)
+"""The role of the part of the document (`JsonNode`) in a row of the raw page."""
+_MORE = _NODE + 1
+"""The role that is True if a row has members that neither have been read nor are being read."""
 
 
-class RawModel(QAbstractItemModel):
-    """The tree model of the document; members are loaded on the lane of `feed` when a row is expanded."""
+class RawModel(QStandardItemModel):
+    """The tree model of the document; members are loaded by jobs on `lane` when a row is expanded."""
 
-    def __init__(self, feed: TraceFeed, parent: QObject) -> None:
-        super().__init__(parent)
-        self._feed = feed
-        self._document: ShownDocument | None = None
-        self._root: Item | None = None
+    def __init__(self, lane: Lane, parent: QObject) -> None:
+        super().__init__(0, 2, parent)
+        self._lane = lane
+        self._shown: Shown | None = None
         self._generation = 0
+        self.setHorizontalHeaderLabels([self.tr("Name"), self.tr("Value")])
 
-    def show_document(self, document: ShownDocument | None) -> None:
+    def show_document(self, shown: Shown | None) -> None:
         """Show another document; None shows none."""
-        self.beginResetModel()
         self._generation += 1
-        self._document = document
-        self._root = Item(document.root, "", None, 0) if document is not None else None
-        self.endResetModel()
+        self._shown = shown
+        self.removeRows(0, self.rowCount())
+        root = self.invisibleRootItem()
+        root.setData(shown.detail.root if shown is not None else None, _NODE)
+        root.setData(shown is not None, _MORE)
 
-    def node_at(self, index: Index) -> JsonNode | None:
+    def node_at(self, index: QModelIndex) -> JsonNode | None:
         """Return the part of the document in a row; None for an invalid index."""
-        item = self._item(index)
-        return item.node if item is not None else None
+        node: JsonNode | None = index.siblingAtColumn(0).data(_NODE)
+        return node
 
     def index_of(self, path: tuple[JsonNode, ...]) -> QModelIndex:
         """Return the index of the last node of `path` that has been loaded."""
-        item, index = self._root, QModelIndex()
+        item = self.invisibleRootItem()
         for node in path[1:]:
-            found = next((child for child in item.children if child.node == node), None) if item else None
+            children = (item.child(row) for row in range(item.rowCount()))
+            found = next((child for child in children if child.data(_NODE) == node), None)
             if found is None:
                 break
-            item, index = found, self.createIndex(found.row, 0, found)
-        return index
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        item = self._item(parent)
-        return len(item.children) if item is not None and parent.column() <= 0 else 0
-
-    def columnCount(self, _parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 2
+            item = found
+        return item.index()
 
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008 - Qt's own signature
-        item = self._item(parent)
-        return item is not None and item.node.is_container and item.node.size > 2 and parent.column() <= 0
+        node: JsonNode | None = self._item(parent).data(_NODE)
+        return node is not None and node.is_container and node.size > 2
 
     def canFetchMore(self, parent: Index) -> bool:
-        item = self._item(parent)
-        return item is not None and item.node.is_container and item.more and not item.loading
+        return self.hasChildren(parent) and bool(self._item(parent).data(_MORE))
 
     def fetchMore(self, parent: Index) -> None:
-        item, document = self._item(parent), self._document
-        if item is None or item.loading or not item.more or document is None:
+        if self._shown is None or not self.canFetchMore(parent):
             return
-        item.loading = True
-        node, skip, generation = item.node, len(item.children), self._generation
-
-        self._feed.submit(
+        item, generation, traces = self._item(parent), self._generation, self._shown.traces
+        item.setData(False, _MORE)
+        self._lane.submit(
             "open a part",
-            ask(document.traces.document_page, document.trace_id, node, skip),
-            done=partial(self._take, item, generation),
-            failed=partial(self._on_failed, item),
+            ask(traces.document_page, self._shown.trace_id, item.data(_NODE), item.rowCount()),
+            done=partial(self._add, item, generation),
+            failed=partial(self._on_failed, item, generation),
         )
 
-    def _on_failed(self, item: Item, error: UserError) -> None:
-        item.loading = False
-        self._feed.failed.emit(error)
+    def _on_failed(self, item: QStandardItem, generation: int, error: UserError) -> None:
+        if generation == self._generation:
+            item.setData(True, _MORE)
+        self._lane.unclaimed.emit(error)
 
-    def _take(self, item: Item, generation: int, found: DocumentPage) -> None:
+    def _add(self, item: QStandardItem, generation: int, found: DocumentPage) -> None:
         """Append loaded members, unless another document has been shown since they were requested."""
         if generation != self._generation:
             return
-        item.more = found.more
-        item.loading = False
-        if not found.members:
-            return
-        first = len(item.children)
-        parent = QModelIndex() if item.parent is None else self.createIndex(item.row, 0, item)
-        self.beginInsertRows(parent, first, first + len(found.members) - 1)
-        item.children += [
-            Item(each.node, preview(each), item, first + place) for place, each in enumerate(found.members)
-        ]
-        self.endInsertRows()
+        for member in found.members:
+            name = QStandardItem(visible(str(member.node.key)))
+            name.setData(member.node, _NODE)
+            name.setData(True, _MORE)
+            item.appendRow([name, QStandardItem(visible(preview(member)))])
+        item.setData(found.more, _MORE)
 
-    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
-        item = self._item(parent)
-        if item is None or not 0 <= row < len(item.children) or not 0 <= column < 2:
-            return QModelIndex()
-        return self.createIndex(row, column, item.children[row])
-
-    def parent(self, index: Any = None) -> Any:
-        if index is None:
-            return super().parent()
-        item = index.internalPointer() if index.isValid() else None
-        above = item.parent if isinstance(item, Item) else None
-        if above is None or above.parent is None:
-            return QModelIndex()
-        return self.createIndex(above.row, 0, above)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        item = self._item(index)
-        if role == Qt.ItemDataRole.SizeHintRole:
-            return QSize(0, row_height(QApplication.font()))
-        if item is None or role != Qt.ItemDataRole.DisplayRole:
-            return None
-        return visible(str(item.node.key) if index.column() == 0 else item.preview)
-
-    def headerData(self, section: int, _orientation: Qt.Orientation, role: int = 0) -> Any:
-        if role == Qt.ItemDataRole.DisplayRole:
-            return (self.tr("Name"), self.tr("Value"))[section]
-        return None
-
-    def _item(self, index: Index) -> Item | None:
-        if not index.isValid():
-            return self._root
-        item = index.internalPointer()
-        return item if isinstance(item, Item) else None
+    def _item(self, index: Index) -> QStandardItem:
+        return self.itemFromIndex(index) or self.invisibleRootItem()
 
 
 class RawView(QWidget):
     """The raw page: the tree, the value of the selected member, and a search with its hits."""
 
-    failed = Signal(object)
-
-    def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._feed = feed
-        self._document: ShownDocument | None = None
+        self._lane = lane
+        self._shown: Shown | None = None
         self.hits: tuple[DocumentHit, ...] = ()
-        self.model = RawModel(feed, self)
+        self.model = RawModel(lane, self)
         self.tree = QTreeView()
         self.tree.setModel(self.model)
+        self.tree.setItemDelegate(RowHeightDelegate(self.tree))
+        self.tree.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
         self.tree.setUniformRowHeights(True)
         self.tree.setAccessibleName(self.tr("Raw document"))
         self.tree.header().resizeSection(0, 220)
@@ -275,25 +224,25 @@ class RawView(QWidget):
         self.splitter = split(left, self.value, sizes=(520, 420))
         column(self, row, self.splitter, grows=self.splitter, margin=(GAP, GAP, GAP, 0))
 
-    def show_document(self, document: ShownDocument | None) -> None:
-        """Show another document and clear search and value; None shows none."""
-        self._document = document
+    def show_trace(self, shown: Shown | None) -> None:
+        """Show the document of another trace and clear search and value; None shows none."""
+        self._shown = shown if shown is not None and shown.detail.root is not None else None
         self._show_hits(())
         self.found.clear()
         self.list.hide()
         self.value.clear()
-        self.model.show_document(document)
+        self.model.show_document(self._shown)
+        self.tree.reset()  # so that it requests the first members
         self.copy.setEnabled(False)
 
     @Slot()
     def _search(self) -> None:
-        document, needle = self._document, self.needle.text()
-        if document is None:
+        shown = self._shown
+        if shown is None:
             return
-
-        self._feed.submit(
+        self._lane.submit(
             "search a trace",
-            ask(document.traces.search_document, document.trace_id, needle),
+            ask(shown.traces.search_document, shown.trace_id, self.needle.text()),
             done=self._on_found,
             group=f"search {id(self)}",
         )
@@ -311,12 +260,11 @@ class RawView(QWidget):
 
     def _show_hits(self, hits: tuple[DocumentHit, ...]) -> None:
         self.hits = hits
-        self.list.blockSignals(True)
-        self.list.clear()
-        for hit in hits:
-            where = " › ".join(visible(str(node.key)) for node in hit.path[1:])
-            self.list.addItem(QListWidgetItem(f"{where}:  {visible(hit.excerpt)}"))
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for hit in hits:
+                where = " › ".join(visible(str(node.key)) for node in hit.path[1:])
+                self.list.addItem(f"{where}:  {visible(hit.excerpt)}")
 
     @Slot(int)
     def _on_hit(self, row: int) -> None:
@@ -336,12 +284,12 @@ class RawView(QWidget):
             self._show_value(node)
 
     def _show_value(self, node: JsonNode) -> None:
-        document = self._document
-        if document is None:
+        shown = self._shown
+        if shown is None:
             return
-        self._feed.submit(
+        self._lane.submit(
             "read a value",
-            ask(document.traces.document_value, document.trace_id, node),
+            ask(shown.traces.document_value, shown.trace_id, node),
             done=self._on_value,
             group=f"value {id(self)}",
         )
@@ -355,57 +303,35 @@ class RawView(QWidget):
         QGuiApplication.clipboard().setText(self.value.content)
 
 
-_FOLDED_LINES = 6
-_FOLDED_CHARS = 600
-_UNFOLDED_LINES = 24
-_MOST_CARDS = 80
-_MOST_CHARS = 400_000
+_MOST_MESSAGES = 80
 
 
-class MessageText(Struct, frozen=True):
-    """A text of a trace, such as a prompt, an answer or a message, with its title."""
-
-    title: str
-    text: str
-
-
-class MessagesView(QScrollArea):
-    """The messages page: one card for each text; long texts are folded.
+class MessagesView(QWidget):
+    """The messages page: the texts of a trace, of which the long ones are folded.
 
     The newest texts, those of the model, are last.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName(self.tr("Messages"))
-        self.cards: list[Card] = []
-        self._show(())
+        self.text = ReaderText(self.tr("Messages"))
+        self.rest = WrapLabel()
+        self.rest.setMargin(GAP)
+        self.rest.hide()
+        column(self, self.text, self.rest, grows=self.text, margin=0, gap=0)
 
-    def show_trace(self, detail: TraceDetail) -> None:
-        """Show the texts of a trace."""
-        left_out = detail.event_count - len(detail.events)
-        self._show(tuple(self._texts(detail)), left_out)
+    def show_trace(self, detail: TraceDetail | None) -> None:
+        """Show the texts of a trace; None shows none."""
+        texts = list(self._texts(detail)) if detail is not None else []
+        self.text.forget()
+        self.text.show_messages([headed(number, *each) for number, each in enumerate(texts[:_MOST_MESSAGES])])
+        left_out = max(0, len(texts) - _MOST_MESSAGES)
+        left_out += detail.event_count - len(detail.events) if detail is not None else 0
+        self.rest.say(self.tr("{n} more messages are on the Raw page.").format(n=left_out))
+        self.rest.setVisible(left_out > 0)
 
-    def clear(self) -> None:
-        """Show no texts."""
-        self._show(())
-
-    def _show(self, texts: tuple[MessageText, ...], left_out: int = 0) -> None:
-        inside = QWidget()
-        outer = column(inside, margin=GAP)
-        self.cards = [Card(each) for each in texts[:_MOST_CARDS]]
-        for card in self.cards:
-            outer.addWidget(card)
-        left_out += len(texts) - len(self.cards)
-        if left_out:
-            outer.addWidget(WrapLabel(self.tr("{n} more messages are on the Raw page.").format(n=left_out)))
-        outer.addStretch(1)
-        self.setWidget(inside)
-
-    def _texts(self, detail: TraceDetail) -> Iterator[MessageText]:
+    def _texts(self, detail: TraceDetail) -> Iterator[tuple[str, str, str]]:
+        """Yield the role, the title and the text of each message of a trace, in order."""
         for key, title in (
             ("systemPrompt", self.tr("System prompt")),
             ("globalAgentsMd", self.tr("Global instructions")),
@@ -413,88 +339,16 @@ class MessagesView(QScrollArea):
             ("existingMemory", self.tr("Memory before the run")),
         ):
             if key in detail.texts:
-                yield MessageText(title, detail.texts[key])
+                yield "system", title, detail.texts[key]
         for attempt, answer in zip(detail.facts.attempts, detail.answers, strict=True):
             for message in attempt.messages:
                 title = self.tr("Attempt {n}, {role} message").format(n=attempt.index, role=message.role)
-                yield MessageText(title, message.text)
+                yield message.role, title, message.text
             title = self.tr("Attempt {n}, the model's response").format(n=attempt.index)
-            yield MessageText(title, answer or attempt.error or self.tr("(nothing)"))
-        yield from map(self._event, detail.events)
-
-    def _event(self, event: TraceEvent) -> MessageText:
-        title = self.tr("Conversation, {role} {n}").format(role=event.role, n=event.number)
-        return MessageText(title, event.text)
-
-
-class Card(QFrame):
-    """The card of one text; for a long text, it shows the beginning and a button for the rest."""
-
-    def __init__(self, message: MessageText, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFrameShape(QFrame.Shape.StyledPanel)
-        # The folded part is not processed: the texts of a large trace are megabytes.
-        self._text = message.text
-        begin = visible_lines(message.text[: 4 * _FOLDED_CHARS])
-        head = "\n".join(begin.splitlines()[:_FOLDED_LINES])[:_FOLDED_CHARS]
-        self.is_long = len(message.text) > 4 * _FOLDED_CHARS or len(head) < len(begin.rstrip("\n"))
-        self.title = WrapLabel()
-        self.title.say(
-            visible(message.title)
-            + " · "
-            + counted(self.tr("1 character"), "%n characters", len(message.text))
-        )
-        embolden(self.title)
-        self.body = read_only_text(visible(message.title), fixed=True)
-        self.body.setFrameShape(QFrame.Shape.NoFrame)
-        self._head = head + ("…" if self.is_long else "")
-        self.more = QToolButton()
-        self.more.setAutoRaise(True)
-        if not self.is_long:
-            self.more.hide()  # showing a widget without a parent would open a window
-        self.more.clicked.connect(self.toggle)
-        column(self, self.title, self.body, self.more, margin=(GAP, UNIT, GAP, UNIT), gap=UNIT)
-        self.folded = True
-        self._show()
-
-    @Slot()
-    def toggle(self) -> None:
-        """Fold or unfold the text."""
-        self.folded = not self.folded
-        self._show()
-
-    def _show(self) -> None:
-        shown = self._head if self.folded else self._whole()
-        self.body.setPlainText(shown)
-        self.more.setText(self.tr("Show all") if self.folded else self.tr("Fold"))
-        most = _FOLDED_LINES + 2 if self.folded else _UNFOLDED_LINES
-        lines = sum(1 + len(line) // 110 for line in shown.splitlines()) or 1
-        height = QFontMetrics(self.body.font()).lineSpacing()
-        self.body.setFixedHeight(height * min(lines, most) + 2 * GAP)
-
-    def _whole(self) -> str:
-        text = visible_lines(self._text[:_MOST_CHARS])
-        return text if len(self._text) <= _MOST_CHARS else f"{text}\n… [{len(self._text):,}]"
-
-
-class Shown(Struct, frozen=True):
-    """A trace that a job has read."""
-
-    traces: TraceService
-    """The service that reads parts of the trace's document."""
-    detail: TraceDetail
-    workspace: str = ""
-    """The name of the workspace in the list of homes."""
-    is_here: bool = True
-    """True if the trace file is on this machine."""
-
-    @property
-    def document(self) -> ShownDocument | None:
-        """The document for the raw page; None if the file could not be parsed."""
-        detail = self.detail
-        if detail.root is None:
-            return None
-        return ShownDocument(self.traces, str(detail.row.path), detail.root)
+            yield "assistant", title, answer or attempt.error or self.tr("(nothing)")
+        for event in detail.events:
+            title = self.tr("Conversation, {role} {n}").format(role=event.role, n=event.number)
+            yield event.role, title, event.text
 
 
 class TraceDetailView(Column):
@@ -505,7 +359,7 @@ class TraceDetailView(Column):
 
     asked = Signal(str)
 
-    def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.shown: Shown | None = None
         self.verdict = MessageBar(icons, "trace-verdict", closable=False)
@@ -517,9 +371,14 @@ class TraceDetailView(Column):
         self.steps = StepsView()
         self.messages = MessagesView()
         self.memory = AttemptView()
-        self.raw = RawView(feed, icons)
-        self.pages = QTabWidget()
-        self.pages.setAccessibleName(self.tr("Parts of the trace"))
+        self.raw = RawView(lane, icons)
+        self.pages = tabbed(
+            self.tr("Parts of the trace"),
+            (self.tr("Steps"), self.steps),
+            (self.tr("Messages"), self.messages),
+            (self.tr("Attempted change"), self.memory),
+            (self.tr("Raw"), self.raw),
+        )
         self._lay_out(icons)
         self.clear()
 
@@ -533,20 +392,11 @@ class TraceDetailView(Column):
             ("export", "save", self.tr("&Export…"), self.tr("Save the trace as a file")),
         ):  # fmt: skip
             button = FitPushButton(label, tip, icon=icons.icon(icon))
-            button.setAccessibleName(label.replace("&", ""))
             button.setObjectName(key)
             button.clicked.connect(self._on_button)
             row.addWidget(button)
             self.buttons[key] = button
             self._signs[key] = icon
-        for page, title in (
-            (self.steps, self.tr("Steps")),
-            (self.messages, self.tr("Messages")),
-            (self.memory, self.tr("Attempted change")),
-            (self.raw, self.tr("Raw")),
-        ):
-            self.pages.addTab(page, title)
-        self.pages.setDocumentMode(True)
         top = column(None, self.verdict, self.facts, row, margin=(GAP, GAP, GAP, 0))
         column(self, top, self.pages, grows=self.pages, margin=0)
 
@@ -566,9 +416,9 @@ class TraceDetailView(Column):
         self.verdict.clear()
         self.facts.say("")
         self.steps.show_facts(None, Timeline(1, 0, ()))
-        self.messages.clear()
+        self.messages.show_trace(None)
         self.memory.show_trace(None)
-        self.raw.show_document(None)
+        self.raw.show_trace(None)
         self.pages.setEnabled(False)
         for button in self.buttons.values():
             button.setEnabled(False)
@@ -600,7 +450,7 @@ class TraceDetailView(Column):
         self.messages.show_trace(detail)
         self.memory.show_trace(detail)
         if known is None or (known.detail.row.path, known.detail.stamp) != (row.path, detail.stamp):
-            self.raw.show_document(shown.document)
+            self.raw.show_trace(shown)
         self.show_evidence()
 
     def show_error(self, text: str) -> None:
@@ -756,14 +606,3 @@ class AttemptView(QWidget):
         nothing = "" if detail is None else self.tr("The run did not try to change anything.")
         self.diff.show_diff(tried or nothing)
         self.diff.setVisible(bool(tried) or not missed)
-
-
-def tried_text(detail: TraceDetail) -> str:
-    """Return all changes that the run attempted as one diff, to be compared with that of another trace."""
-    parts = [detail.tried]
-    for edit in detail.missed:
-        lines = [f"-{line}" for line in edit.wanted.splitlines()] + [
-            f"+{line}" for line in edit.new.splitlines()
-        ]
-        parts.append("\n".join((f"@@ {edit.attempt}: {' '.join(edit.problem.split())} @@", *lines, "")))
-    return "".join(parts)

@@ -8,15 +8,14 @@ Threading: GUI thread; a lane of its own, created on first use, so that large tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.engine.asking import ask
-from reverie.errors import UserError
-from reverie.ui.jobs import JobControl, Lane, Work
+from reverie.ui.jobs import JobControl, Lane
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -89,8 +88,6 @@ class TracePlaces:
 View = Literal["runs", "checks", "log"]
 """The views of the tab below the diagnosis."""
 
-T = TypeVar("T")
-
 
 class ListedTrace(Struct, frozen=True):
     """One trace of the list with its home."""
@@ -108,16 +105,15 @@ class ListedTrace(Struct, frozen=True):
 class TraceFeed(QObject):
     """The list of the traces of all open homes, which is read in the background.
 
-    Signals: `changed()`, emitted when `lines` has changed; `failed(UserError)`, emitted when reading has
-    failed.
+    Signal: `changed()`, emitted when `lines` has changed.
     """
 
     changed = Signal()
-    failed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lane = Lane("traces", self)
+        self.lane = Lane("traces", self)
+        """The queue of the jobs that read traces; its signal `unclaimed` reports a failed reading."""
         self._sessions: list[HomeSession] = []
         self._rows: dict[str, tuple[TraceSummary, ...]] = {}
         self._complete: set[str] = set()
@@ -141,19 +137,9 @@ class TraceFeed(QObject):
         return all(session.info.id in self._complete for session in self._sessions)
 
     @property
-    def is_complete(self) -> bool:
-        """True if every home was completely read at least once and no reading is in progress."""
-        return self.is_read and not self.busy
-
-    @property
     def busy(self) -> bool:
         """True if a job is running on the lane."""
-        return self._lane.busy
-
-    @property
-    def sessions(self) -> tuple[HomeSession, ...]:
-        """The open homes."""
-        return tuple(self._sessions)
+        return self.lane.busy
 
     def add(self, session: HomeSession) -> None:
         """Add the traces of an opened home."""
@@ -173,7 +159,7 @@ class TraceFeed(QObject):
         session.traces_changed.disconnect(self._on_changed)
         session.info_changed.disconnect(self._on_named)
         home = session.info.id
-        self.cancel(f"traces {home}")
+        self.lane.abandon(f"traces {home}")
         self._complete.discard(home)
         if self._rows.pop(home, ()):
             self.changed.emit()
@@ -185,42 +171,10 @@ class TraceFeed(QObject):
             for session in self._sessions:
                 self._read(session)
 
-    def submit(
-        self,
-        name: str,
-        work: Work[T],
-        *,
-        done: Callable[[T], None],
-        failed: Callable[[UserError], None] | None = None,
-        cancelled: Callable[[], None] | None = None,
-        progress: Callable[[object], None] | None = None,
-        group: str = "",
-    ) -> None:
-        """Run a job on the lane of the traces; if `failed` is None, an error emits the signal `failed`."""
-        self.lane.submit(
-            name,
-            work,
-            done=done,
-            failed=failed or self.failed.emit,
-            cancelled=cancelled,
-            progress=progress,
-            group=group,
-        )
-
-    @property
-    def lane(self) -> Lane:
-        """The lane of the traces; the first access to this property starts the reading."""
-        self.start()
-        return self._lane
-
-    def cancel(self, group: str) -> None:
-        """Abandon the jobs of this group and ignore their results."""
-        self._lane.abandon(group)
-
     def stop(self) -> None:
         """Stop all reading; repeated calls have no effect."""
         self._stopped = True
-        self._lane.stop()
+        self.lane.stop()
 
     @Slot()
     def _on_changed(self) -> None:
@@ -247,7 +201,7 @@ class TraceFeed(QObject):
 
             return await ask(workbench.traces.rows, progress=add)
 
-        self.submit(
+        self.lane.submit(
             "list traces",
             work,
             done=partial(self._take, home, True),

@@ -8,8 +8,9 @@ Threading: GUI thread; replays and comparisons are jobs. Failure: shown in the d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QBrush
@@ -26,21 +27,18 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTableWidget,
     QTableWidgetItem,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from reverie.engine.asking import ask
-from reverie.errors import UserError
 from reverie.services.views import ReplayRequest
 from reverie.ui.appearance import GAP, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog, is_model_name
 from reverie.ui.display_text import said, tokens, tr, visible, visible_lines, when
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl
-from reverie.ui.traces.detail import tried_text
-from reverie.ui.traces.feed import ListedTrace, TraceFeed
+from reverie.ui.jobs import JobControl, Lane, Work
+from reverie.ui.traces.feed import ListedTrace
 from reverie.ui.traces.steps import (
     StepsTree,
     common_scale,
@@ -50,58 +48,42 @@ from reverie.ui.traces.steps import (
     verdict_tone,
 )
 from reverie.ui.widgets.controls import WrapLabel
-from reverie.ui.widgets.layouts import column, split
+from reverie.ui.widgets.layouts import column, split, tabbed
 from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
-from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
-    from reverie.llm.trace_facts import Attempt
-    from reverie.llm.trace_timeline import Timeline
-    from reverie.services.traces import TraceDetail
+    from reverie.services.traces import Replay, TraceDetail
     from reverie.services.views import ConsentView
 
 
-class ComparedTrace(Struct, frozen=True):
-    """One of two traces that are compared: its facts, steps, answers and attempted change, as texts."""
-
-    title: str
-    facts: tuple[str, ...]
-    attempts: tuple[Attempt, ...]
-    timeline: Timeline
-    answers: str
-    tried: str
+Side = tuple[str, "TraceDetail"]
+"""One of two traces that are compared, with the title that is shown above it."""
 
 
-def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
-    """Return the trace as one side of the comparison of two; `title` is shown above it."""
+def facts_of(detail: TraceDetail) -> dict[str, str]:
+    """Return the compared facts of a trace by their names, in order."""
+    row, attempts = detail.row, detail.facts.attempts
+    return {
+        tr("Verdict"): verdict_label(row.verdict),
+        tr("Evidence"): said(row.evidence),
+        tr("Model"): row.model,
+        tr("Duration"): duration_label(row.duration_ms) or "–",
+        tr("Attempts"): str(row.attempts),
+        tr("Responses"): str(sum(len(attempt.steps) for attempt in attempts)),
+        tr("Tool calls"): str(sum(len(attempt.calls) for attempt in attempts)),
+        tr("Tokens"): tokens(row.tokens) if row.tokens else "–",
+    }
 
-    row, facts = detail.row, detail.facts
-    answers = "\n\n".join(
+
+def answers_of(detail: TraceDetail) -> str:
+    """Return the model's answers in all attempts as one text."""
+    return "\n\n".join(
         f"— {tr('Attempt {n}').format(n=attempt.index)} —\n{answer or attempt.error}"
-        for attempt, answer in zip(facts.attempts, detail.answers, strict=True)
+        for attempt, answer in zip(detail.facts.attempts, detail.answers, strict=True)
     )
-    cells = (
-        verdict_label(row.verdict),
-        said(row.evidence),
-        row.model,
-        duration_label(row.duration_ms) or "–",
-        str(row.attempts),
-        str(sum(len(attempt.steps) for attempt in facts.attempts)),
-        str(sum(len(attempt.calls) for attempt in facts.attempts)),
-        tokens(row.tokens) if row.tokens else "–",
-    )
-    return ComparedTrace(title, cells, facts.attempts, detail.timeline, answers, tried_text(detail))
-
-
-def fact_names() -> tuple[str, ...]:
-    """Return the names of the compared facts in order."""
-    return (
-        tr("Verdict"), tr("Evidence"), tr("Model"), tr("Duration"), tr("Attempts"), tr("Responses"),
-        tr("Tool calls"), tr("Tokens"),
-    )  # fmt: skip
 
 
 class TwoTraces(QWidget):
@@ -109,8 +91,7 @@ class TwoTraces(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.table = QTableWidget(len(fact_names()), 2)
-        self.table.setVerticalHeaderLabels(list(fact_names()))
+        self.table = QTableWidget(0, 2)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setAccessibleName(self.tr("Facts"))
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
@@ -121,9 +102,6 @@ class TwoTraces(QWidget):
             read_only_text(self.tr("Responses in the second trace")),
         )
         self.diff = DiffView()
-        self.pages = QTabWidget()
-        self.pages.setAccessibleName(self.tr("Parts of the trace"))
-        self.pages.setDocumentMode(True)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -138,40 +116,43 @@ class TwoTraces(QWidget):
         for answer in self.answers:
             beside.addWidget(answer)
         beside.setChildrenCollapsible(False)
-        for page, name in (
-            (lines, self.tr("Steps")),
-            (beside, self.tr("Responses")),
-            (self.diff, self.tr("Differences")),
-        ):
-            self.pages.addTab(page, name)
-        splitter = split(self.table, self.pages, sizes=(270, 330), upright=True)
+        pages = tabbed(
+            self.tr("Parts of the trace"),
+            (self.tr("Steps"), lines),
+            (self.tr("Responses"), beside),
+            (self.tr("Differences"), self.diff),
+        )
+        splitter = split(self.table, pages, sizes=(270, 330), upright=True)
         column(self, splitter, margin=0, gap=None)
 
-    def show_sides(self, one: ComparedTrace, other: ComparedTrace, diff: str) -> None:
+    def show_sides(self, one: Side, other: Side, diff: str) -> None:
         """Show both traces and their diff; if `diff` is empty, a text says that nothing differs."""
-        self.table.setHorizontalHeaderLabels([visible(one.title), visible(other.title)])
-        theme = theme_of(self.palette())
-        for row, (left, right) in enumerate(zip(one.facts, other.facts, strict=True)):
-            for place, text in enumerate((left, right)):
+        theme, sides = theme_of(self.palette()), (one, other)
+        facts = [facts_of(detail) for _title, detail in sides]
+        self.table.setRowCount(len(facts[0]))
+        self.table.setVerticalHeaderLabels(list(facts[0]))
+        self.table.setHorizontalHeaderLabels([visible(title) for title, _detail in sides])
+        for row, texts in enumerate(zip(*(each.values() for each in facts), strict=True)):
+            for place, text in enumerate(texts):
                 item = QTableWidgetItem(visible(text))
                 item.setToolTip(visible(text))
-                if left != right:
+                if texts[0] != texts[1]:
                     item.setBackground(QBrush(theme.accent_back))
                 self.table.setItem(row, place, item)
-        scale = common_scale(one.timeline, other.timeline)
-        for place, side in enumerate((one, other)):
-            self.titles[place].setText(visible(side.title))
-            self.steps[place].show_steps(side.attempts, side.timeline, scale=scale)
-            self.answers[place].setPlainText(visible_lines(side.answers))
+        scale = common_scale(*(detail.timeline for _title, detail in sides))
+        for place, (title, detail) in enumerate(sides):
+            self.titles[place].setText(visible(title))
+            self.steps[place].show_steps(detail.facts.attempts, detail.timeline, scale=scale)
+            self.answers[place].setPlainText(visible_lines(answers_of(detail)))
         self.diff.show_diff(diff or self.tr("No differences."))
 
 
 class TraceCompare(QDialog):
     """Dialog that compares two traces of the list."""
 
-    def __init__(self, feed: TraceFeed, parent: QWidget | None = None) -> None:
+    def __init__(self, lane: Lane, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._feed = feed
+        self._lane = lane
         self.is_read = False
         self.setWindowTitle(self.tr("Compare traces"))
         self.resize(1000, 680)
@@ -187,18 +168,18 @@ class TraceCompare(QDialog):
         self.title.say(self.tr("Reading…"))
         self.show()
 
-        async def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
+        async def work(_control: JobControl) -> tuple[Side, Side, str]:
             # They may be from two homes, each with a service of its own.
             asked = [(line.session.workbench.traces, str(line.row.path)) for line in (one, other)]
             details = [await ask(traces.open, trace_id) for traces, trace_id in asked]
             (before, before_id), (after, after_id) = asked
             difference = await ask(before.difference, before_id, await ask(after.text, after_id))
-            sides = [side_of(when(detail.row.started_at), detail) for detail in details]
+            sides = [(when(detail.row.started_at), detail) for detail in details]
             return sides[0], sides[1], difference
 
-        self._feed.submit("compare traces", work, done=self._on_read, group="compare traces")
+        self._lane.submit("compare traces", work, done=self._on_read, group="compare traces")
 
-    def _on_read(self, found: tuple[ComparedTrace, ComparedTrace, str]) -> None:
+    def _on_read(self, found: tuple[Side, Side, str]) -> None:
         self.is_read = True
         self.title.say(self.tr("Differences are highlighted. “-” marks the older trace, “+” the newer one."))
         self.two.show_sides(*found)
@@ -210,9 +191,9 @@ _GROUP = "replay"
 class ReplayDialog(QDialog):
     """Non-modal dialog for replays of a trace; closing it cancels a replay in progress."""
 
-    def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._feed = feed
+        self._lane = lane
         self._workbench: HomeEngine | None = None
         self._detail: TraceDetail | None = None
         self.running = False
@@ -225,7 +206,7 @@ class ReplayDialog(QDialog):
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.model.setAccessibleName(self.tr("Model, in the form provider:model"))
-        self.model.editTextChanged.connect(self._validate)
+        self.model.editTextChanged.connect(self._follow)
         self.seconds = QSpinBox()
         self.seconds.setRange(1, 600)
         self.seconds.setSuffix(self.tr(" s"))
@@ -233,9 +214,12 @@ class ReplayDialog(QDialog):
         self.system = _editor(self.tr("System prompt"))
         self.user = _editor(self.tr("Message"))
         self.two = TwoTraces()
-        self.pages = QTabWidget()
-        self.pages.setAccessibleName(self.tr("Parts of the trace"))
-        self.pages.setDocumentMode(True)
+        self.pages = tabbed(
+            self.tr("Parts of the trace"),
+            (self.tr("System prompt"), self.system),
+            (self.tr("Message"), self.user),
+            (self.tr("Original and replay"), self.two),
+        )
         self.run_button = QPushButton(icons.icon("refresh"), self.tr("&Replay"))
         self.run_button.setDefault(True)
         self.run_button.clicked.connect(self.start)
@@ -256,12 +240,6 @@ class ReplayDialog(QDialog):
             row.addWidget(control, stretch)
         row.addWidget(self.run_button)
         row.addWidget(self.cancel_button)
-        for page, name in (
-            (self.system, self.tr("System prompt")),
-            (self.user, self.tr("Message")),
-            (self.two, self.tr("Original and replay")),
-        ):
-            self.pages.addTab(page, name)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.buttons.rejected.connect(self.reject)
         column(self, self.title, row, self.message, self.pages, self.buttons, grows=self.pages)
@@ -317,33 +295,29 @@ class ReplayDialog(QDialog):
         if workbench is None or detail is None:
             return
         if needed is not None and not ConsentDialog.ask(self, needed, request.engine):
-            self._end()
-            self.message.say(self.tr("Not started. Nothing was sent."))
+            self._end().say(self.tr("Not started. Nothing was sent."))
             return
 
-        async def work(control: JobControl) -> tuple[TraceDetail, ComparedTrace, ComparedTrace, str]:
-
+        async def work(control: JobControl) -> Replay:
             if needed is not None:
                 await ask(workbench.models.give_consent, request.engine)
-            found = await ask(
+            return await ask(
                 workbench.replays.run,
                 str(detail.row.path),
                 request,
                 cancel=control.cancel,
                 progress=control.report,
             )
-            sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found.detail)
-            return found.detail, *sides, found.difference
 
         self._submit("replay a run", work, self._on_done)
 
-    def _submit(self, name: str, work, done) -> None:  # type: ignore[no-untyped-def]
-        self._feed.submit(
+    def _submit(self, name: str, work: Work[Any], done: Callable[[Any], None]) -> None:
+        self._lane.submit(
             name,
             work,
             done=done,
-            failed=self._on_failed,
-            cancelled=self._on_cancelled,
+            failed=lambda error: self._end().say_error(error),
+            cancelled=lambda: self._end().say(self.tr("Cancelled.")),
             progress=self._on_progress,
             group=_GROUP,
         )
@@ -351,43 +325,35 @@ class ReplayDialog(QDialog):
     def _on_progress(self, step: object) -> None:
         self.message.say(self.tr("In progress: {step}").format(step=visible(str(step))))
 
-    def _on_done(self, found: tuple[TraceDetail, ComparedTrace, ComparedTrace, str]) -> None:
-        self._end()
-        self.replayed, one, other, diff = found
-        row = self.replayed.row
-        self.message.say(
+    def _on_done(self, found: Replay) -> None:
+        self.replayed = found.detail
+        row = found.detail.row
+        self._end().say(
             f"{verdict_label(row.verdict)}. {visible(said(row.sentence))}", tone=verdict_tone(row.verdict)
         )
-        self.two.show_sides(one, other, diff)
+        if self._detail is not None:
+            sides = (self.tr("Original"), self._detail), (self.tr("Replay"), found.detail)
+            self.two.show_sides(*sides, found.difference)
         self.pages.setTabEnabled(2, True)
         self.pages.setCurrentIndex(2)
 
-    def _on_failed(self, error: UserError) -> None:
-        self._end()
-        self.message.say_error(error)
-
-    def _on_cancelled(self) -> None:
-        self._end()
-        self.message.say(self.tr("Cancelled."))
-
-    def _end(self) -> None:
+    def _end(self) -> MessageBar:
+        """Enable the controls again, and return the bar in which to say how the replay ended."""
         self.running = False
         self._follow()
+        return self.message
 
     @Slot()
     def cancel(self) -> None:
         """Cancel a replay in progress."""
         if self.running:
-            self._feed.cancel(_GROUP)
+            self._lane.abandon(_GROUP)
 
     def reject(self) -> None:
         self.cancel()
         super().reject()
 
     @Slot()
-    def _validate(self) -> None:
-        self._follow()
-
     def _follow(self) -> None:
         """Enable the controls that can be used."""
         self.run_button.setEnabled(not self.running and is_model_name(self.model.currentText().strip()))

@@ -22,7 +22,7 @@ from reverie.errors import UserError
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, counted, said, tokens, tr, visible, when
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl
+from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.run_labels import RUN_KINDS
 from reverie.ui.traces.checks import Answer, AnswerView, ChecksView, answer_of
 from reverie.ui.traces.detail import Shown, TraceDetailView
@@ -263,12 +263,12 @@ class TraceList(Column):
 class TranscriptDialog(QDialog):
     """Non-modal dialog with the agent's transcript around the message that triggered a run; read-only."""
 
-    def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Transcript"))
         self.resize(900, 640)
         self.title = WrapLabel()
-        self.view = TranscriptView(feed.lane, icons)
+        self.view = TranscriptView(lane, icons)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.buttons.rejected.connect(self.reject)
         self.buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
@@ -315,7 +315,7 @@ class TracesTab(TabPage):
         self.feed = TraceFeed(self)
         self.answer = AnswerView(icons)
         self.list = TraceList(icons)
-        self.detail = TraceDetailView(self.feed, icons)
+        self.detail = TraceDetailView(self.feed.lane, icons)
         self.checks = ChecksView(icons)
         self.log = LogView(icons, clock)
         self.empty = EmptyPage(icons, "runs")
@@ -324,7 +324,7 @@ class TracesTab(TabPage):
         self.transcript: TranscriptDialog | None = None
         self._lay_out()
         self.feed.changed.connect(self._on_lines)
-        self.feed.failed.connect(self._on_failed)
+        self.feed.lane.unclaimed.connect(self._on_failed)
         self.list.picked.connect(self._on_picked)
         self.list.opened.connect(self._on_opened)
         self.detail.asked.connect(self._on_asked)
@@ -479,8 +479,10 @@ class TracesTab(TabPage):
     def is_settled(self) -> bool:
         """True if the list and the selected trace have been read completely."""
         wanted, shown = self._wanted, self.detail.shown
-        return self.feed.is_complete and (
-            wanted is None or (shown is not None and shown.detail.row.path == wanted.row.path)
+        return (
+            self.feed.is_read
+            and not self.feed.busy
+            and (wanted is None or (shown is not None and shown.detail.row.path == wanted.row.path))
         )
 
     @Slot()
@@ -507,7 +509,7 @@ class TracesTab(TabPage):
         wanted = selected[0] if selected else None
         if wanted is None:
             self._wanted = None
-            self.feed.cancel("open a trace")
+            self.feed.lane.abandon("open a trace")
             self.detail.clear()
             self.nothing.say(self._nothing_shown())
             self._shown.setCurrentWidget(self.nothing)
@@ -522,7 +524,7 @@ class TracesTab(TabPage):
         async def work(_control: JobControl) -> Shown:
             return Shown(traces, await ask(traces.open, str(row.path)), workspace, is_here)
 
-        self.feed.submit(
+        self.feed.lane.submit(
             "open a trace", work, done=self._on_read, failed=self._on_unreadable, group="open a trace"
         )
 
@@ -564,7 +566,7 @@ class TracesTab(TabPage):
         if shown is None or wanted is None:
             return
         if self.transcript is None:
-            self.transcript = TranscriptDialog(self.feed, self._icons, self)
+            self.transcript = TranscriptDialog(self.feed.lane, self._icons, self)
         facts = shown.detail.facts
         self.transcript.open_at(
             wanted.session.workbench.transcripts, wanted.row.workspace_id, facts.trigger_message_id
@@ -576,7 +578,7 @@ class TracesTab(TabPage):
         if len(selected) != 2:
             return
         if self.compare is None:
-            self.compare = TraceCompare(self.feed, self)
+            self.compare = TraceCompare(self.feed.lane, self)
         older, newer = sorted(selected, key=lambda line: line.row.started_at)
         self.compare.open_on(older, newer)
 
@@ -586,7 +588,7 @@ class TracesTab(TabPage):
         if shown is None or wanted is None:
             return
         if self.replay is None:
-            self.replay = ReplayDialog(self.feed, self._icons, self)
+            self.replay = ReplayDialog(self.feed.lane, self._icons, self)
         known = dict.fromkeys(line.row.model for line in self.feed.lines)
         self.replay.open_on(wanted.session.workbench, shown.detail, tuple(known))
 
@@ -615,7 +617,7 @@ class TracesTab(TabPage):
             await ask(traces.export, trace_id, target)
             return target
 
-        self.feed.submit("export a trace", work, done=self._on_exported)
+        self.feed.lane.submit("export a trace", work, done=self._on_exported)
 
     def _on_exported(self, target: Path) -> None:
         self.status_message.emit(self.tr("Exported to {path}").format(path=target))

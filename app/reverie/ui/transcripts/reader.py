@@ -230,7 +230,7 @@ class TranscriptView(QWidget):
         self._rested = 0.0
         self._growth_failed = False
         self.finding = ReaderSearch(self)
-        self.text = ReaderText()
+        self.text = ReaderText(self.tr("Transcript"))
         self.message = MessageBar(icons, "transcript-message", closable=False)
         self.facts = WrapLabel()
         self.found = WrapLabel()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import (
@@ -32,14 +33,16 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.transcript_pages import TranscriptStatistics, is_prompt
-from reverie.agents.transcripts import Citation, Message, ToolUse
+from reverie.agents.transcripts import SHOWN_CHARS, Citation, Message, Speaker, ToolUse
 from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
 from reverie.ui.display_text import counted, tr, visible, visible_lines, when
 from reverie.ui.widgets.text_boxes import PlainTextBox
+from reverie.ui.widgets.text_views import MOST_ROWS
 
 # Labels of entries, transcripts and jobs.
 _PREVIEW = 160
 _SMALL = 20_000
+_LONG_CHARS, _LONG_LINES = 600, 8
 _TELLING = (
     "command", "cmd", "script", "file_path", "path", "pattern", "query", "url", "prompt", "description",
 )  # fmt: skip
@@ -47,8 +50,38 @@ _SECTION = re.compile(r"in section “(.*)”")
 SEPARATOR = " · "
 
 
+class HeadedMessage(Message, frozen=True):
+    """A message that has a heading in place of its speaker and time, and is folded at first if it is long."""
+
+    heading: str = ""
+
+    @property
+    def is_long(self) -> bool:
+        """True if the text has too many characters or lines to be shown whole at first."""
+        return len(self.text) > _LONG_CHARS or self.text.count("\n") >= _LONG_LINES
+
+
+def headed(number: int, role: str, title: str, text: str) -> HeadedMessage:
+    """Return the message with this number that has a title; of a long text, only the beginning is shown.
+
+    `role`: the speaker; an unknown one counts as the system.
+    """
+    speaker: Speaker = "user" if role == "user" else "assistant" if role == "assistant" else "system"
+    heading = SEPARATOR.join((title, counted(tr("1 character"), "%n characters", len(text))))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    shown = "\n".join(text[:SHOWN_CHARS].split("\n", MOST_ROWS)[:MOST_ROWS])
+    return HeadedMessage(number, speaker, "message", shown, cut=len(text) - len(shown), heading=heading)
+
+
+def starts_folded(message: Message) -> bool:
+    """Return True if only the first line of an entry is shown at first."""
+    return message.folded or (isinstance(message, HeadedMessage) and message.is_long)
+
+
 def who(message: Message) -> str:
     """Return the speaker of an entry for display or, for a special kind of entry, the name of the kind."""
+    if isinstance(message, HeadedMessage):
+        return visible(message.heading)
     name = {
         "reasoning": tr("Reasoning"),
         "context": tr("Added by the agent"),
@@ -114,7 +147,8 @@ def preview(message: Message) -> str:
     text = message.text
     if message.tool is not None:
         text = f"{message.tool.name}  {tool_summary(message.tool)}"
-    return visible(" ".join(text[: 4 * _PREVIEW].split()))[:_PREVIEW]
+    shown = visible(" ".join(text[: 4 * _PREVIEW].split()))[:_PREVIEW]
+    return f"{shown}…" if isinstance(message, HeadedMessage) else shown
 
 
 def memory_used(message: Message) -> tuple[str, ...]:
@@ -264,7 +298,7 @@ class EntryStyle:
 
 
 def _head(message: Message, *, unfolded: bool) -> str:
-    sign = (OPEN if unfolded else CLOSED) if message.folded or not unfolded else ""
+    sign = (OPEN if unfolded else CLOSED) if starts_folded(message) or not unfolded else ""
     facts = facts_of(message)
     if unfolded:
         name = visible_lines(message.tool.name) if message.tool is not None else ""
@@ -330,12 +364,15 @@ class EntryBlocks:
 
     def write(self, cursor: QTextCursor, number: int, lines: Iterable[Line]) -> None:
         """Write the entry `number` at the cursor, which must be in an empty block."""
-        for row, (text, format_, back) in enumerate(lines):
+        start = cursor.block()
+        for row, ((format_, back), run) in enumerate(groupby(lines, key=lambda line: line[1:])):
             if row:
                 cursor.insertBlock()
             cursor.setBlockFormat(back)
-            cursor.insertText(text, format_)
-            cursor.block().setUserState(number)
+            cursor.insertText("\n".join(text for text, _format, _back in run), format_)
+        while start.isValid() and start.position() <= cursor.position():
+            start.setUserState(number)
+            start = start.next()
 
     def remove(self, start: int, end: int | None) -> None:
         """Remove the entries from `start` to before `end`; None removes all to the end."""
@@ -395,7 +432,8 @@ class ReaderText(PlainTextBox):
     near_start = Signal()
     near_end = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        """Create the view; `name` is its accessible name."""
         super().__init__(parent)
         self._messages: list[Message] = []
         self._unfolded: set[int] = set()
@@ -409,7 +447,7 @@ class ReaderText(PlainTextBox):
         self.setTextInteractionFlags(_FLAGS.TextSelectableByMouse | _FLAGS.TextSelectableByKeyboard)
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self.setAccessibleName(self.tr("Transcript"))
+        self.setAccessibleName(name)
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(_MARGIN)
         self._style()
@@ -503,9 +541,9 @@ class ReaderText(PlainTextBox):
 
     def is_unfolded(self, message: Message) -> bool:
         """Return True if the whole text of an entry is shown, given its kind and the user's choice."""
-        if not message.folded:
-            return message.number not in self._folded
-        return message.number in self._unfolded or (self._all and message.number not in self._folded)
+        if message.number in self._unfolded or message.number in self._folded:
+            return message.number in self._unfolded
+        return self._all or not starts_folded(message)
 
     def toggle(self, number: int) -> None:
         """Fold or unfold the entry `number`."""

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
     QWidgetItem,
@@ -157,6 +158,16 @@ def split(
     if grows is not None:
         made.setStretchFactor(made.indexOf(grows), 1)
     made.setSizes(list(sizes))
+    return made
+
+
+def tabbed(name: str, *pages: tuple[str, QWidget]) -> QTabWidget:
+    """Return a tab widget with the given (title, page) pairs; `name` is its accessible name."""
+    made = QTabWidget()
+    made.setAccessibleName(name)
+    made.setDocumentMode(True)
+    for title, page in pages:
+        made.addTab(page, title)
     return made
 
 

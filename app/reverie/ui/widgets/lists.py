@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.icons import Icons
-from reverie.ui.metrics import icon_size, two_line_height
+from reverie.ui.metrics import icon_size, row_height, two_line_height
 from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.values import Struct
@@ -66,6 +66,13 @@ def follow_pointer(view: QWidget) -> None:
     """Make `view` highlight the row under the mouse pointer."""
     if isinstance(view, QAbstractItemView):
         view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+
+
+class RowHeightDelegate(QStyledItemDelegate):
+    """A delegate that gives the rows of a tree the height that rows have in other lists."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), row_height(option.font))
 
 
 class TwoLineDelegate(QStyledItemDelegate):
