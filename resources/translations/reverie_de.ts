@@ -1063,10 +1063,6 @@
         <translation>Ein Modell wird als Dienst:Modell geschrieben, etwa ollama:qwen3:8b.</translation>
     </message>
     <message>
-        <source>Header: value; Another-Header: value</source>
-        <translation>Header: Wert; Weiterer-Header: Wert</translation>
-    </message>
-    <message>
         <source>The address must start with http:// or https://.</source>
         <translation>Eine Adresse beginnt mit http:// oder https://.</translation>
     </message>
@@ -1414,6 +1410,13 @@
     <message>
         <source>Unpinned {what}</source>
         <translation>{what} gelöst</translation>
+    </message>
+</context>
+<context>
+    <name>HeadersLine</name>
+    <message>
+        <source>Header: value; Another-Header: value</source>
+        <translation>Header: Wert; Weiterer-Header: Wert</translation>
     </message>
 </context>
 <context>

@@ -5,29 +5,28 @@ Threading: GUI thread; everything that blocks is a job. Failure: shown in the di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from reverie.engine.asking import ask
+from reverie.engine.asking import Request, ask
 from reverie.engine.client import EngineClient
-from reverie.errors import UserError
 from reverie.settings import Settings, change_settings, load_settings
 from reverie.ui.display_text import visible
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, Lane
+from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, Lane, Work
+from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.settings.draft import SettingsDraft, draft_of, with_draft
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
-    from reverie.llm.probe import ProbeStep
     from reverie.profile import Profile
     from reverie.services.models import Models, ModelsView, ModelsWithoutHome
     from reverie.ui.session import HomeSession
-from reverie.ui.settings.dialog import SettingsDialog
+
+T = TypeVar("T")
 
 
 class ProfileSettings:
@@ -71,15 +70,15 @@ class SettingsControl(QObject):
 
     changed = Signal()
     window_style_changed = Signal(object)
+    _service: ProfileSettings
+    """The settings of the dialog that was opened last."""
 
     def __init__(self, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
         self._icons = icons
         self._window = parent
-        self._saving, self._keys, self._asking = (
-            Lane(name, self) for name in ("settings", "keyring", "models")
-        )
-        self._service: ProfileSettings | None = None
+        self._lanes = tuple(Lane(name, self) for name in ("settings", "keyring", "models"))
+        self._saving, self._keys, self._asking = self._lanes
         self._home = ""
         self.dialog: SettingsDialog | None = None
 
@@ -109,8 +108,7 @@ class SettingsControl(QObject):
             self.dialog.activateWindow()
             return
         self._service, self._home = service, home_id
-        dialog = SettingsDialog(self._icons, label, self._window)
-        self.dialog = dialog
+        dialog = self.dialog = SettingsDialog(self._icons, label, self._window)
         dialog.save.connect(self._save)
         dialog.models.test.connect(self._test)
         dialog.models.list_wanted.connect(self._list)
@@ -118,7 +116,14 @@ class SettingsControl(QObject):
         dialog.models.key_forgotten.connect(self._forget_key)
         dialog.finished.connect(self._on_closed)
         dialog.open()
-        self._read()
+        self._saving.submit(
+            "read settings",
+            lambda _control: draft_of(service.settings(), home_id),
+            done=self._in_dialog(SettingsDialog.show_draft),
+            failed=self._in_dialog(SettingsDialog.failed),
+            group="shown",
+        )
+        self._ask_models()
 
     def stop(self) -> None:
         """End the lanes and cancel their jobs, because the window closes."""
@@ -129,88 +134,69 @@ class SettingsControl(QObject):
     def busy(self) -> bool:
         return any(lane.busy for lane in self._lanes)
 
-    @property
-    def _lanes(self) -> tuple[Lane, ...]:
-        return self._saving, self._keys, self._asking
+    def _in_dialog(self, show: Callable[[SettingsDialog, T], object]) -> Callable[[T], None]:
+        """Return a handler that calls `show` with the dialog and a result, unless the dialog was closed."""
 
-    def _read(self) -> None:
-        service, home = self._service, self._home
-        if service is None:
-            return
+        def handle(result: T) -> None:
+            if self.dialog is not None:
+                show(self.dialog, result)
 
-        def work(_control: JobControl) -> SettingsDraft:
-            return draft_of(service.settings(), home)
+        return handle
 
-        self._saving.submit("read settings", work, done=self._on_read, failed=self._on_failed, group="shown")
-        self._ask_models(service)
-
-    def _on_read(self, draft: SettingsDraft) -> None:
-        if self.dialog is not None:
-            self.dialog.show_draft(draft)
-
-    def _ask_models(self, service: ProfileSettings) -> None:
-        view = ask(service.models.view, None)
+    def _ask_models(self) -> None:
         self._keys.submit(
-            "ask for the services", view, done=self._show_models, failed=self._on_failed, group="shown"
+            "ask for the services",
+            ask(self._service.models.view, None),
+            done=self._in_dialog(SettingsDialog.show_models),
+            failed=self._in_dialog(SettingsDialog.failed),
+            group="shown",
         )
-
-    def _show_models(self, models: ModelsView) -> None:
-        if self.dialog is not None:
-            self.dialog.models.show_models(models)
-            self.dialog.say_used(models.engine, models.engine_reason)
 
     @Slot(object)
     def _save(self, draft: SettingsDraft) -> None:
         service, home = self._service, self._home
-        if service is None:
-            return
 
         async def work(_control: JobControl) -> None:
             await service.change_settings(lambda settings: with_draft(settings, draft, home))
 
-        done = partial(self._on_saved, draft)
-        self._saving.submit("save settings", work, done=done, failed=self._on_failed)
-
-    def _on_saved(self, draft: SettingsDraft, _nothing: None) -> None:
-        if self.dialog is not None:
+        def show(dialog: SettingsDialog, _nothing: None) -> None:
             if any(key.startswith("window.") for key in draft.values):
-                self.window_style_changed.emit(self.dialog.draft.updated(draft).window_style)
-            self.dialog.saved()
-        if self._service is not None and self.dialog is not None:
-            self._ask_models(self._service)
-        self.changed.emit()
+                self.window_style_changed.emit(dialog.draft.updated(draft).window_style)
+            dialog.saved()
+            if self.dialog is not None:
+                self._ask_models()
+
+        self._change(self._saving, "save settings", work, show)
 
     @Slot(str)
     def _test(self, name: str) -> None:
-        self._ask_typed("test a model", lambda models: models.test, name, self._on_tested)
+        def show(dialog: SettingsDialog, lines: Any) -> None:
+            dialog.models.tested(lines)
 
-    def _on_tested(self, lines: Sequence[ProbeStep]) -> None:
-        if self.dialog is not None:
-            self.dialog.models.tested(lines)
+        self._ask_typed("test a model", lambda models: models.test, name, show)
 
     @Slot(str)
     def _list(self, service: str) -> None:
-        def listed(names: Sequence[str]) -> None:
-            if self.dialog is not None:
-                self.dialog.models.show_list(service, names)
+        def show(dialog: SettingsDialog, names: Any) -> None:
+            dialog.models.show_list(service, names)
 
-        self._ask_typed("list models", lambda models: models.offered_models, service, listed)
+        self._ask_typed("list models", lambda models: models.offered_models, service, show)
 
     def _ask_typed(
         self,
         name: str,
         question: Callable[[Models | ModelsWithoutHome], Callable[..., Any]],
         about: str,
-        done: Callable[[Any], None],
+        show: Callable[[SettingsDialog, Any], None],
     ) -> None:
         """Call a method of the model services in a job, with the unsaved settings and key of the form.
 
         `name` is the name of the job. `question` is called with the model services and returns the method to
-        call. `about` is the first argument of that method: the name of a model or service. `done` is called
-        with the result; an error is shown in the form.
+        call. `about` is the first argument of that method: the name of a model or service. `show` is called
+        with the dialog and the result; an error is shown in the form.
         """
         service, dialog, home = self._service, self.dialog, self._home
-        if service is None or dialog is None:
+        if dialog is None:
             return
         draft, key = dialog.draft, dialog.models.key.text().strip()
 
@@ -218,58 +204,53 @@ class SettingsControl(QObject):
             wanted = with_draft(service.settings(), draft, home)
             return await ask(question(service.models), about, wanted.providers.model_dump(), key)
 
-        self._asking.submit(name, work, done=done, failed=self._on_form_failed, group="shown")
-
-    def _on_form_failed(self, error: UserError) -> None:
-        if self.dialog is not None:
-            self.dialog.models.failed(str(error))
+        failed = self._in_dialog(lambda dialog, error: dialog.models.failed(str(error)))
+        self._asking.submit(name, work, done=self._in_dialog(show), failed=failed, group="shown")
 
     @Slot(str, str)
     def _set_key(self, provider: str, key: str) -> None:
-        service = self._service
-        if service is None:
-            return
-
-        async def work(_control: JobControl) -> ModelsView:
-            await ask(service.models.set_key, provider, key)
-            return await ask(service.models.view, None)
-
-        message = self.tr("The key for {provider} was saved in the system's keyring.").format(
-            provider=provider
-        )
-
-        def done(models: ModelsView) -> None:
-            self._set_message(message)(models)
-            if self.dialog is not None:
-                self.dialog.key_kept(provider, key)
-
-        self._keys.submit("save a key", work, done=done, failed=self._on_failed)
+        message = self.tr("The key for {provider} was saved in the system's keyring.")
+        models = self._service.models
+        self._change_key("save a key", ask(models.set_key, provider, key), message, provider, key)
 
     @Slot(str)
     def _forget_key(self, provider: str) -> None:
+        message = self.tr("The key for {provider} was removed from the keyring.")
+        models = self._service.models
+        self._change_key("forget a key", ask(models.forget_key, provider), message, provider)
+
+    def _change_key(
+        self, name: str, request: Request[None], message: str, provider: str, key: str | None = None
+    ) -> None:
+        """Change the key of a service in a job called `name`, and show `message`.
+
+        `request` makes the change. `key` is the key that was stored; None if it was removed.
+        """
         service = self._service
-        if service is None:
-            return
 
         async def work(_control: JobControl) -> ModelsView:
-            await ask(service.models.forget_key, provider)
+            await request
             return await ask(service.models.view, None)
 
-        message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
-        self._keys.submit("forget a key", work, done=self._set_message(message), failed=self._on_failed)
+        def show(dialog: SettingsDialog, models: ModelsView) -> None:
+            dialog.say(message.format(provider=provider))
+            dialog.show_models(models)
+            if key is not None:
+                dialog.key_kept(provider, key)
 
-    def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
-        def done(models: ModelsView) -> None:
-            if self.dialog is not None:
-                self.dialog.say(sentence)
-            self._show_models(models)
+        self._change(self._keys, name, work, show)
+
+    def _change(
+        self, lane: Lane, name: str, work: Work[T], show: Callable[[SettingsDialog, T], object]
+    ) -> None:
+        """Run a job that changes settings or keys; then show the result, and emit `changed`."""
+        handle = self._in_dialog(show)
+
+        def done(result: T) -> None:
+            handle(result)
             self.changed.emit()
 
-        return done
-
-    def _on_failed(self, error: UserError) -> None:
-        if self.dialog is not None:
-            self.dialog.failed(error)
+        lane.submit(name, work, done=done, failed=self._in_dialog(SettingsDialog.failed))
 
     @Slot()
     def _on_closed(self) -> None:

@@ -5,6 +5,8 @@ Threading: GUI thread; nothing is read or written.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QDialog, QListWidget, QPushButton, QWidget
@@ -24,6 +26,9 @@ from reverie.ui.settings.pages import MODELS, PAGES, label
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column, row_of, scrolled, stacked
 from reverie.ui.widgets.messages import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.services.models import ModelsView
 
 TYPING_MS = 400
 """The delay in milliseconds between the last edit and its saving."""
@@ -170,16 +175,13 @@ class SettingsDialog(QDialog):
     def _choices(self) -> list[Field]:
         return [field for field in self.fields.values() if isinstance(field.widget, ModelBox)]
 
-    def say_used(self, name: str, reason: str) -> None:
-        """Show which model the Consolidate button uses with the saved settings, and the reason.
-
-        `name` is `rules` if it works without a model.
-        """
-        model = self.tr("Consolidate currently uses {model}. {reason}").format(
-            model=visible(name), reason=reason
-        )
-        without = self.tr("Consolidate currently works without a model. {reason}").format(reason=reason)
-        self.used.say(without if name == "rules" else model)
+    def show_models(self, models: ModelsView) -> None:
+        """Show the services that the engine knows, and which model the Consolidate button uses and why."""
+        self.models.show_models(models)
+        text = self.tr("Consolidate currently uses {model}. {reason}")
+        if models.engine == "rules":
+            text = self.tr("Consolidate currently works without a model. {reason}")
+        self.used.say(text.format(model=visible(models.engine), reason=models.engine_reason))
 
     def show_setting(self, key: str) -> None:
         """Show the page with the id `key`, or the setting with that key, which then gets the focus."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, RootModel, ValidationError
-from pydantic.fields import FieldInfo
 
 from reverie.errors import UserError
 from reverie.settings import Settings
@@ -23,10 +22,13 @@ from reverie.ui.window_style import WindowStyle
 from reverie.values import Struct, fields_of
 
 Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]
-
-
+_KINDS: Mapping[str, Kind] = {
+    "boolean": "switch", "integer": "whole", "number": "decimal", "string": "text", "object": "pairs",
+}  # fmt: skip
+"""The kinds of settings by their types in a JSON schema; a text with an `enum` is a choice."""
 ANY = "*"
 """The placeholder in a key for a name that the user chose."""
+_BACKGROUND = f"background.{ANY}"
 
 
 class Setting(Struct, frozen=True):
@@ -55,92 +57,35 @@ class Setting(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """The place of the setting in `config.toml`: its table and its name, such as `[dream] engine`."""
-        return where(self.key)
+        """The place of the setting in `config.toml`: its table and its name, such as `[dream] engine`.
 
-
-def where(key: str) -> str:
-    """Return where a setting is in `config.toml`: `[dream] engine` for the key `dream.engine`.
-
-    A part of the key that the user chooses is shown as `NAME`.
-    """
-    table, _, last = key.replace(ANY, "NAME").rpartition(".")
-    return f"[{table}] {last}"
+        A part of the key that the user chooses is shown as `NAME`.
+        """
+        table, _, last = self.key.replace(ANY, "NAME").rpartition(".")
+        return f"[{table}] {last}"
 
 
 def schema() -> tuple[Setting, ...]:
     """Return all settings of this version, in the order of the file."""
-    return tuple(_of_section(Settings))
+    return tuple(_settings())
 
 
-def values_of(settings: Settings) -> dict[str, Any]:
-    """Return the values of all settings by key, except those in tables whose keys the user chooses.
-
-    These tables are `providers`, with the names of model services as keys, and `background`, with the ids of
-    homes as keys.
-    """
-    return {
-        f"{section}.{name}": value
-        for section, values in settings.model_dump().items()
-        for name, value in values.items()
-        if section not in _tables(type(settings))
-    }
-
-
-def _tables(kind: type[BaseModel]) -> frozenset[str]:
-    return frozenset(name for name, field in kind.model_fields.items() if _entry(field) is not None)
-
-
-def _of_section(kind: type[BaseModel], name: str = "") -> Iterator[Setting]:
-    for own, info in kind.model_fields.items():
-        key, inner = f"{name}{own}", info.annotation
-        entry = _entry(info)
-        if entry is not None:
-            yield from _of_section(entry, f"{key}.{ANY}.")
-        elif isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield from _of_section(inner, f"{key}.")
-        else:
-            yield _setting(key, info)
-
-
-def _entry(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the type of the entries of a table whose keys the user chooses; None for any other field."""
-    inner = field.annotation
-    if not (isinstance(inner, type) and issubclass(inner, RootModel)):
-        return None
-    found: type[BaseModel] = get_args(inner.model_fields["root"].annotation)[1]
-    return found
-
-
-def _setting(key: str, field: FieldInfo) -> Setting:
-    inner, default = field.annotation, field.default
-    if inner is bool:
-        return Setting(key, "switch", default)
-    if get_origin(inner) is Literal:
-        return Setting(key, "choice", default, choices=get_args(inner))
-    if inner in (int, float):
-        least, most = (_limit(field, name) for name in ("ge", "le"))
-        return Setting(key, "whole" if inner is int else "decimal", default, least, most)
-    if get_origin(inner) is dict:
-        return Setting(key, "pairs", default)
-    if inner is str:
-        return Setting(key, "text", default, pattern=_limit(field, "pattern"))
-    raise TypeError(f"{key} has a type that the settings window cannot show: {inner}")
-
-
-def _limit(field: FieldInfo, name: str) -> Any:
-    """Return one of the limits that `field` sets for its values.
-
-    `name`: the limit: `ge` (the least value), `le` (the greatest value) or `pattern` (a regular expression).
-    The field must have this limit. Each number in the settings has `ge` and `le`, each text has `pattern`.
-    """
-    return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
-
-
-RULES, AUTO = "rules", "auto"
-
-
-_BACKGROUND = f"background.{ANY}."
+def _settings() -> Iterator[Setting]:
+    for name, field in Settings.model_fields.items():
+        section: Any = field.annotation
+        if issubclass(section, RootModel):  # a table whose entries the user names
+            name, section = f"{name}.{ANY}", get_args(section.model_fields["root"].annotation)[1]
+        assert issubclass(section, BaseModel)
+        for own, found in section.model_json_schema()["properties"].items():
+            yield Setting(
+                f"{name}.{own}",
+                "choice" if "enum" in found else _KINDS[found["type"]],
+                found["default"],
+                found.get("minimum", 0),
+                found.get("maximum", 0),
+                tuple(found.get("enum", ())),
+                found.get("pattern", ""),
+            )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -203,16 +148,12 @@ def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
 
     It includes the background settings of the home `home_id`; none if that is "".
     """
-    values = values_of(settings)
+    plain = settings.model_dump()
+    providers, _of_homes = plain.pop("providers"), plain.pop("background")
     if home_id:
-        values |= _of_home(settings, home_id)
-    return SettingsDraft(values, settings.providers.model_dump())
-
-
-def _of_home(settings: Settings, home_id: str) -> dict[str, Any]:
-    """Return the background settings of one home, by the keys that a draft uses (`background.*.NAME`)."""
-    values = settings.background.of(home_id).model_dump()
-    return {f"{_BACKGROUND}{name}": value for name, value in values.items()}
+        plain[_BACKGROUND] = settings.background.of(home_id).model_dump()
+    values = {f"{section}.{name}": value for section, own in plain.items() for name, value in own.items()}
+    return SettingsDraft(values, providers)
 
 
 def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
@@ -221,23 +162,15 @@ def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settin
     The background settings in the draft are stored for the home `home_id`. `settings` may be newer than those
     from which the draft was made. Raises `UserError` if a value is not valid.
     """
-    plain = settings.model_dump()
-    of_home = {key: value for key, value in draft.values.items() if key.startswith(_BACKGROUND)}
+    plain, before = settings.model_dump(), settings.background.of(home_id).model_dump()
+    plain["providers"] = SettingsDraft({}, plain["providers"]).updated(draft).providers
+    plain[_BACKGROUND] = dict(before)
     for key, value in draft.values.items():
-        if key not in of_home:
-            section, _, name = key.partition(".")
-            plain[section][name] = value
-    before = _of_home(settings, home_id)
-    # A home whose values are the defaults needs no entry.
-    if before | of_home != before:
-        plain["background"][home_id] = {
-            key.removeprefix(_BACKGROUND): value for key, value in (before | of_home).items()
-        }
-    for provider, values in draft.providers.items():
-        if values is None:
-            plain["providers"].pop(provider, None)
-        else:
-            plain["providers"].setdefault(provider, {}).update(values)
+        section, _, name = key.rpartition(".")
+        plain[section][name] = value
+    of_home = plain.pop(_BACKGROUND)
+    if of_home != before:  # A home whose values are the defaults needs no entry.
+        plain["background"][home_id] = of_home
     try:
         return Settings.model_validate(plain)
     except ValidationError as error:

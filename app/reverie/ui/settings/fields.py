@@ -8,10 +8,10 @@ Threading: GUI thread. Nothing is read or written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -29,11 +29,7 @@ from reverie.ui.settings.draft import Setting, explanation, is_base_url
 from reverie.ui.settings.pages import SPECS, PageSpec, SettingSpec, choices, label
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column
-from reverie.values import Struct
 
-_MB = 1_000_000
-_SCALES = {"system1.keep_bytes": _MB}
-"""The number of units of a setting in one unit of its control (such as bytes in a megabyte), by key."""
 _SMALLEST_FONT = 6
 _CHARS = 18
 _PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
@@ -80,7 +76,18 @@ class ModelBox(QComboBox):
             self.setEditText(typed)
 
 
-Control = QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit
+class HeadersLine(QLineEdit):
+    """A field in which headers are typed; it shows only the names of the saved ones, never their values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setEchoMode(QLineEdit.EchoMode.Password)
+
+    def show_names(self, headers: Mapping[str, str]) -> None:
+        """Clear the typed text, and show the names of the saved `headers` in its place."""
+        self.clear()
+        names = ", ".join(visible(name) for name in headers)
+        self.setPlaceholderText(names or self.tr("Header: value; Another-Header: value"))
 
 
 def shorten(box: QComboBox) -> None:
@@ -89,17 +96,28 @@ def shorten(box: QComboBox) -> None:
     box.setMinimumContentsLength(_CHARS)
 
 
-def _control(setting: Setting) -> Control:
-    key, spec = setting.key, SPECS[setting.key]
-    unit = translated(spec.unit) if spec.unit else ""
+_WAYS: tuple[tuple[type[QWidget], Callable[[Any, Any], object], Callable[[Any], Any], str], ...] = (
+    (QCheckBox, QCheckBox.setChecked, QCheckBox.isChecked, "toggled"),
+    (QSpinBox, QSpinBox.setValue, QSpinBox.value, "valueChanged"),
+    (QDoubleSpinBox, QDoubleSpinBox.setValue, QDoubleSpinBox.value, "valueChanged"),
+    (ModelBox, ModelBox.choose, lambda box: box.value, "editTextChanged"),
+    (QComboBox, lambda box, value: box.setCurrentIndex(max(0, box.findData(value))), QComboBox.currentData,
+     "currentIndexChanged"),
+    # A secret is saved, and its field is cleared, only when the user has typed all of it.
+    (HeadersLine, HeadersLine.show_names, lambda line: line.text().strip(), "editingFinished"),
+    (QLineEdit, QLineEdit.setText, lambda line: line.text().strip(), "textChanged"),
+)  # fmt: skip
+"""How each kind of control shows a value and returns it, and its signal for edits; the first match counts."""
+
+
+def _control(setting: Setting) -> QWidget:
+    spec, words = SPECS[setting.key], choices(setting.key)
+    unit, zero = (translated(text) if text else "" for text in (spec.unit, spec.zero))
     if setting.kind == "switch":
         return QCheckBox(translated(spec.label))
-    if setting.kind == "whole" and spec.zero:
-        return _sizes(setting, unit)
-    if setting.kind == "whole":
+    if setting.kind == "whole" and not zero:
         box = QSpinBox()
-        scale = _SCALES.get(key, 1)
-        box.setRange(int(setting.least) // scale, int(setting.most) // scale)
+        box.setRange(int(setting.least) // spec.scale, int(setting.most) // spec.scale)
         box.setSuffix(unit)
         box.setGroupSeparatorShown(True)
         return box
@@ -107,36 +125,31 @@ def _control(setting: Setting) -> Control:
         amount = Amount()
         amount.setRange(setting.least, setting.most)
         amount.setSuffix(unit)
-        amount.setSpecialValueText(translated(spec.zero) if spec.zero else "")
+        amount.setSpecialValueText(zero)
         return amount
-    if setting.kind == "choice":
-        made = QComboBox()
-        for value, text in choices(key):
-            made.addItem(text, value)
-        shorten(made)
-        return made
-    if setting.kind == "text" and (words := choices(key)):
-        return ModelBox(words)
-    line = QLineEdit()
     if setting.kind == "pairs":
-        line.setEchoMode(QLineEdit.EchoMode.Password)
-    return line
-
-
-def _sizes(setting: Setting, unit: str) -> QComboBox:
-    """Return a combo box of font sizes for a setting, with `unit` after each number.
-
-    The size 0 is shown as a word, such as "System". If the setting allows negative numbers, the sizes are
-    differences and are shown with a sign.
-    """
+        return HeadersLine()
+    if setting.kind == "text":
+        return ModelBox(words) if words else QLineEdit()
     made = QComboBox()
     shorten(made)
+    for value, text in words or _sizes(setting, unit, zero):
+        made.addItem(text, value)
+    return made
+
+
+def _sizes(setting: Setting, unit: str, zero: str) -> Iterator[tuple[int, str]]:
+    """Yield the font sizes that a setting allows, as (size, text) pairs; `unit` stands after each number.
+
+    `zero` is the text of the size 0, such as "System". If the setting allows negative numbers, the sizes are
+    differences and are shown with a sign.
+    """
+    signed = setting.least < 0
     for size in range(int(setting.least), int(setting.most) + 1):
         if not size:
-            made.addItem(translated(SPECS[setting.key].zero), 0)
-        elif setting.least < 0 or size >= _SMALLEST_FONT:
-            made.addItem((f"{size:+d}" if setting.least < 0 else str(size)) + unit, size)
-    return made
+            yield 0, zero
+        elif signed or size >= _SMALLEST_FONT:
+            yield size, (f"{size:+d}" if signed else str(size)) + unit
 
 
 class Field(QObject):
@@ -157,11 +170,12 @@ class Field(QObject):
         self.widget = _control(setting)
         self.widget.setAccessibleName(label(setting.key))
         self.widget.setAccessibleDescription(explanation(setting))
-        self._scale = _SCALES.get(setting.key, 1)
+        self._scale = SPECS[setting.key].scale
         self._value: Any = setting.default
         self._as_shown: Any = None
         self._showing = False
-        _change_signal(self.widget).connect(self._on_changed)
+        _kind, self._put, self._get, changed = next(way for way in _WAYS if isinstance(self.widget, way[0]))
+        getattr(self.widget, changed).connect(self._on_changed)
 
     @Slot()
     def _on_changed(self) -> None:
@@ -170,49 +184,19 @@ class Field(QObject):
 
     def show_value(self, value: Any) -> None:
         self._showing = True
-        self._put(value)
+        self._put(self.widget, value if self._scale == 1 else round(value / self._scale))
         self._showing = False
-        self._value, self._as_shown = value, self._control_value()
-
-    def _put(self, value: Any) -> None:
-        widget = self.widget
-        if isinstance(widget, QCheckBox):
-            widget.setChecked(value)
-        elif isinstance(widget, QSpinBox):
-            widget.setValue(round(value / self._scale))
-        elif isinstance(widget, QDoubleSpinBox):
-            widget.setValue(value)
-        elif isinstance(widget, ModelBox):
-            widget.choose(value)
-        elif isinstance(widget, QComboBox):
-            widget.setCurrentIndex(max(0, widget.findData(value)))
-        elif self.setting.kind == "pairs":
-            # The values of headers are secrets, so only their names are shown.
-            widget.clear()
-            names = ", ".join(visible(name) for name in value)
-            widget.setPlaceholderText(names or self.tr("Header: value; Another-Header: value"))
-        else:
-            widget.setText(value)
-
-    def _control_value(self) -> Any:
-        widget = self.widget
-        if isinstance(widget, QCheckBox):
-            return widget.isChecked()
-        if isinstance(widget, QSpinBox):
-            return widget.value() * self._scale
-        if isinstance(widget, QDoubleSpinBox):
-            return widget.value()
-        if isinstance(widget, ModelBox):
-            return widget.value
-        return widget.currentData() if isinstance(widget, QComboBox) else widget.text().strip()
+        self._value, self._as_shown = value, self._get(self.widget)
 
     @property
     def value(self) -> Any:
         """The value in the form; None if the text is invalid."""
-        now = self._control_value()
+        now = self._get(self.widget)
         if now == self._as_shown:
             return self._value
-        return _pairs(self._value, now) if self.setting.kind == "pairs" else now
+        if self.setting.kind == "pairs":
+            return _pairs(self._value, now)
+        return now if self._scale == 1 else now * self._scale
 
     @property
     def problem(self) -> str:
@@ -224,20 +208,6 @@ class Field(QObject):
             return self.tr("The address must start with http:// or https://.")
         bad = value is None or (setting.pattern and re.search(setting.pattern, value) is None)
         return self.tr("The value of “{label}” is not valid.").format(label=label(setting.key)) if bad else ""
-
-
-def _change_signal(widget: Control) -> SignalInstance:
-    if isinstance(widget, QCheckBox):
-        return widget.toggled
-    if isinstance(widget, ModelBox):
-        return widget.editTextChanged
-    if isinstance(widget, QComboBox):
-        return widget.currentIndexChanged
-    if not isinstance(widget, QLineEdit):
-        return widget.valueChanged
-    # A secret is saved, and its field is cleared, only when the user has typed all of it.
-    secret = widget.echoMode() == QLineEdit.EchoMode.Password
-    return widget.editingFinished if secret else widget.textChanged
 
 
 def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
@@ -257,17 +227,6 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
     return after
 
 
-class Row(Struct, frozen=True):
-    """A row of a page."""
-
-    widget: QWidget
-    """The widget of the row, without its label."""
-    heading: QWidget | None
-    """The heading of the row's group; None for none."""
-    text: str
-    """The text in which the search of the settings looks for the typed words."""
-
-
 class SettingsPage(QWidget):
     """A page of settings: a form with one row for each setting.
 
@@ -277,12 +236,13 @@ class SettingsPage(QWidget):
 
     changed = Signal()
 
-    def __init__(self, spec: PageSpec, schema: Mapping[str, Setting], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, spec: PageSpec, schema: Mapping[str, Setting]) -> None:
+        super().__init__()
         self.spec = spec
         self.title = translated(spec.title)
         self.fields = {key: Field(schema[key], self) for key in spec.keys}
-        self._rows: list[Row] = []
+        self._rows: list[tuple[QWidget, QWidget | None, str]] = []
+        """The widget of each row without its label, the heading of its group, and the text for the search."""
         self.about = WrapLabel(translated(spec.about) if spec.about else "")
         if not spec.about:
             self.about.hide()  # showing a widget without a parent would open a window
@@ -291,29 +251,29 @@ class SettingsPage(QWidget):
         self.form.setVerticalSpacing(GAP + UNIT)
         column(self, self.about, self.form, gap=GAP + UNIT).addStretch(1)
         self.lay_out()
-        for field in self.fields.values():
+        for key, field in self.fields.items():
             field.edited.connect(self.changed)
-        self._gate()
+            switch = self.fields[spec.switch].widget if spec.switch else None
+            if isinstance(switch, QCheckBox) and key not in (spec.switch, *spec.free):
+                field.widget.setEnabled(switch.isChecked())
+                switch.toggled.connect(field.widget.setEnabled)
 
     def lay_out(self) -> None:
-        """Add the groups of the page to the form, one below the other."""
-        for heading, rows in self.spec.groups:
-            self.add_group(heading, rows)
+        """Add the rows of the page to the form, one below the other."""
+        self.add_rows(self.spec.rows)
 
-    def add_group(self, heading: str, rows: Sequence[SettingSpec]) -> None:
-        """Add a group of settings at the end of the form, below `heading` if it is not empty."""
+    def add_rows(self, rows: Iterable[str | SettingSpec]) -> None:
+        """Add settings, and the headings of their groups, at the end of the form."""
         head: QLabel | None = None
-        if heading:
-            head = QLabel(translated(heading))
+        for row in rows:
+            if isinstance(row, SettingSpec):
+                about = explanation(self.fields[row.key].setting)
+                self.add_row(row.label, self.fields[row.key].widget, about, head, row.key)
+                continue
+            head = QLabel(translated(row))
             embolden(head)
             head.setContentsMargins(0, GAP, 0, 0)
             self.form.addRow(head)
-        for row in rows:
-            self.add_setting(row.key, head)
-
-    def add_setting(self, key: str, heading: QWidget | None = None) -> None:
-        field = self.fields[key]
-        self.add_row(SPECS[key].label, field.widget, explanation(field.setting), heading, key)
 
     def add_row(
         self, text: str, widget: QWidget, about: str, heading: QWidget | None = None, key: str = ""
@@ -336,22 +296,12 @@ class SettingsPage(QWidget):
         words = [shown.replace("&", ""), about, key]
         if isinstance(widget, QComboBox):
             words += [widget.itemText(row) for row in range(widget.count())]
-        self._rows.append(Row(widget, heading, "\n".join(words).casefold()))
+        self._rows.append((widget, heading, "\n".join(words).casefold()))
 
     def set_narrow(self, narrow: bool) -> None:
         """Place each field below its label if `narrow`, otherwise beside it."""
         ways = QFormLayout.RowWrapPolicy
         self.form.setRowWrapPolicy(ways.WrapAllRows if narrow else ways.WrapLongRows)
-
-    def _gate(self) -> None:
-        """Connect the page's switch to the fields that can be edited only while it is on."""
-        switch = self.fields[self.spec.switch].widget if self.spec.switch else None
-        if not isinstance(switch, QCheckBox):
-            return
-        for key, field in self.fields.items():
-            if key != self.spec.switch and key not in self.spec.free:
-                field.widget.setEnabled(switch.isChecked())
-                switch.toggled.connect(field.widget.setEnabled)
 
     def show_values(self, values: Mapping[str, Any]) -> None:
         """Show these values of settings, by key; ignore the settings of other pages."""
@@ -376,12 +326,12 @@ class SettingsPage(QWidget):
         If the title of the page contains all of them, every row is shown. `words` must be casefolded.
         """
         all_of_it = all(word in self.title.casefold() for word in words)
-        shown = [all_of_it or all(word in row.text for word in words) for row in self._rows]
-        headed: dict[QWidget, bool] = {}
-        for row, is_shown in zip(self._rows, shown, strict=True):
-            self.form.setRowVisible(row.widget, is_shown)
-            if row.heading is not None:
-                headed[row.heading] = headed.get(row.heading, False) or is_shown
-        for heading, is_shown in headed.items():
-            self.form.setRowVisible(heading, is_shown)
-        return any(shown)
+        groups: dict[QWidget | None, bool] = {}
+        for widget, heading, text in self._rows:
+            found = all_of_it or all(word in text for word in words)
+            self.form.setRowVisible(widget, found)
+            groups[heading] = groups.get(heading, False) or found
+        for heading, found in groups.items():
+            if heading is not None:
+                self.form.setRowVisible(heading, found)
+        return any(groups.values())

@@ -177,15 +177,14 @@ class ModelForm(SettingsPage):
         self.use_button = FitPushButton(self.tr("&Use for consolidation"), clicked=self._on_use)
         about = self.tr("Choose a service, or type a name to add one")
         self.add_row(_("&Service"), _with(self.service, self.remove), about)
-        self.add_setting(f"{_PREFIX}base_url")
+        self.add_rows(self.spec.rows[:1])
         about = self.tr("Stored in the system's keyring, never in a file")
         self.add_row(_("&Key"), _with(self.key, self.forget), about)
         self.add_row(_("Mode&l"), self.model, self.tr("The name of a model that this service offers"))
         self.form.addRow(FlowLayout(self.test_button, self.use_button))
         self.form.addRow(self.results)
         self.results.say([])
-        for heading, rows in self.spec.groups[1:]:
-            self.add_group(heading, rows)
+        self.add_rows(self.spec.rows[1:])
 
     @property
     def current(self) -> str:
