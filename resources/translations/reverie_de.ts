@@ -3726,6 +3726,57 @@
     </message>
 </context>
 <context>
+    <name>TransferControl</name>
+    <message>
+        <source>&amp;Review</source>
+        <translation>&amp;Prüfen</translation>
+    </message>
+    <message>
+        <source>All files</source>
+        <translation>Alle Dateien</translation>
+    </message>
+    <message>
+        <source>Export memories</source>
+        <translation>Erinnerungen exportieren</translation>
+    </message>
+    <message>
+        <source>Import into:</source>
+        <translation>Importieren in:</translation>
+    </message>
+    <message>
+        <source>Import memories</source>
+        <translation>Erinnerungen importieren</translation>
+    </message>
+    <message>
+        <source>Import memories from a folder</source>
+        <translation>Erinnerungen aus einem Ordner importieren</translation>
+    </message>
+    <message>
+        <source>New folder</source>
+        <translation>Neuer Ordner</translation>
+    </message>
+    <message>
+        <source>Nothing to import: no file is new or different.</source>
+        <translation>Nichts zu importieren: Keine Datei ist neu oder anders.</translation>
+    </message>
+    <message>
+        <source>Show the proposed changes</source>
+        <translation>Die vorgeschlagenen Änderungen zeigen</translation>
+    </message>
+    <message>
+        <source>Single memory</source>
+        <translation>Einzelne Erinnerung</translation>
+    </message>
+    <message>
+        <source>Zip archive</source>
+        <translation>Zip-Archiv</translation>
+    </message>
+    <message>
+        <source>Zip archives and text files</source>
+        <translation>Zip-Archive und Textdateien</translation>
+    </message>
+</context>
+<context>
     <name>TreeDelegate</name>
     <message>
         <source>New name</source>
@@ -4240,6 +4291,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n files were left out.</source>
+        <translation><numerusform>%n Datei wurde ausgelassen.</numerusform><numerusform>%n Dateien wurden ausgelassen.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n files were restored.</source>
         <translation><numerusform>%n Datei wurde wiederhergestellt.</numerusform><numerusform>%n Dateien wurden wiederhergestellt.</numerusform></translation>
     </message>
@@ -4582,6 +4637,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;History</source>
         <translation>&amp;Verlauf</translation>
+    </message>
+    <message>
+        <source>&amp;Import…</source>
+        <translation>&amp;Importieren …</translation>
     </message>
     <message>
         <source>&amp;Keep</source>
@@ -5416,6 +5475,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Den Pfad der Datei auf der Festplatte kopieren</translation>
     </message>
     <message>
+        <source>Copy the selected memories, folders or scopes to a zip file or a folder</source>
+        <translation>Die gewählten Erinnerungen, Ordner oder Bereiche in eine Zip-Datei oder einen Ordner kopieren</translation>
+    </message>
+    <message>
         <source>Correct or remove the value in that file: Reverie never writes it.</source>
         <translation>Berichtigen oder entfernen Sie es dort: Reverie schreibt diese Datei nie.</translation>
     </message>
@@ -5532,6 +5595,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schreibt, was der Assistent lernt, während der Unterhaltung in die Notiz des Projekts. Jeder Lauf kann durchgesehen und zurückgenommen werden.</translation>
     </message>
     <message>
+        <source>E&amp;xport…</source>
+        <translation>E&amp;xportieren …</translation>
+    </message>
+    <message>
         <source>E&amp;xtract new rollouts at startup</source>
         <translation>Neue Rollouts beim Start e&amp;xtrahieren</translation>
     </message>
@@ -5574,6 +5641,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Expand every folder</source>
         <translation>Alle Ordner öffnen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Exported %n memories to {target}.</source>
+        <translation><numerusform>%n Erinnerung nach {target} exportiert.</numerusform><numerusform>%n Erinnerungen nach {target} exportiert.</numerusform></translation>
     </message>
     <message>
         <source>Extract memories from Codex threads and merge them</source>
@@ -5758,6 +5829,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>If you save, your text overwrites the changes made by others.</source>
         <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
+    </message>
+    <message>
+        <source>Import</source>
+        <translation>Import</translation>
+    </message>
+    <message>
+        <source>Import f&amp;older…</source>
+        <translation>&amp;Ordner importieren …</translation>
+    </message>
+    <message>
+        <source>Imports</source>
+        <translation>Importe</translation>
     </message>
     <message>
         <source>In a review</source>
@@ -6382,6 +6465,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Proposals</source>
         <translation>Vorschläge</translation>
+    </message>
+    <message>
+        <source>Propose memories from a folder; you review them before anything changes</source>
+        <translation>Erinnerungen aus einem Ordner vorschlagen; Sie prüfen sie, bevor sich etwas ändert</translation>
+    </message>
+    <message>
+        <source>Propose memories from a zip file or a text file; you review them before anything changes</source>
+        <translation>Erinnerungen aus einer Zip- oder Textdatei vorschlagen; Sie prüfen sie, bevor sich etwas ändert</translation>
     </message>
     <message>
         <source>Provider error</source>
@@ -7206,6 +7297,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The font size of the editor, relative to the rest of the window.</source>
         <translation>Verglichen mit dem übrigen Fenster.</translation>
+    </message>
+    <message numerus="yes">
+        <source>The import proposes %n changes.</source>
+        <translation><numerusform>Der Import schlägt %n Änderung vor.</numerusform><numerusform>Der Import schlägt %n Änderungen vor.</numerusform></translation>
     </message>
     <message>
         <source>The interval is not valid</source>
@@ -8208,6 +8303,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>durch eine Extraktion</translation>
     </message>
     <message>
+        <source>by an import</source>
+        <translation>von einem Import</translation>
+    </message>
+    <message>
         <source>by an update of the session notes</source>
         <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
     </message>
@@ -8386,6 +8485,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>held for review</source>
         <translation>zur Durchsicht angehalten</translation>
+    </message>
+    <message numerus="yes">
+        <source>held for review: import of %n files</source>
+        <translation><numerusform>wartet auf Prüfung: Import von %n Datei</numerusform><numerusform>wartet auf Prüfung: Import von %n Dateien</numerusform></translation>
     </message>
     <message>
         <source>held for review: it would delete lines of {paths} that exist nowhere else</source>

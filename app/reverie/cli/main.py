@@ -99,6 +99,8 @@ COMMANDS: dict[str, str] = {
     "changes": "list all changes to memories, by you, agents, runs and other programs, newest first",
     "diff": "show the changes of one run as a unified diff",
     "revert": "undo one run, some of its files or hunks, or one change",
+    "export": "copy memories to a folder or a zip file",
+    "import": "propose memories from a folder or a zip file; they are applied after a review in the window",
     "watch": "run the background services without a window, until stopped",
     "engine": "run the process that keeps homes open for windows and commands, until none needs it",
     "mcp": "serve the memories to other programs, over the Model Context Protocol",
@@ -183,6 +185,7 @@ _WINDOW: Sequence[Option] = (
     _flag("--offscreen", "render without a display"),
     _value("--screenshot", "FILE", "save a PNG of the window, then exit", type=Path),
 )
+_SCOPES = ("workspace", "project", "global")
 _RUN = "a run ID, as `reverie runs` lists it"
 _DRY_RUN = _flag("--dry-run", "show what the command would do; change nothing")
 _ENGINE = _value(
@@ -238,6 +241,35 @@ _OPTIONS: Mapping[str, Sequence[Option]] = {
             action="append",
         ),
     ),
+    "export": (
+        *_CONTEXT,
+        _value(
+            "target",
+            "DIR|FILE.zip",
+            "a new folder or a new zip file; for one memory also a file such as deploy.md",
+            type=Path,
+        ),
+        _value(
+            "--scope",
+            None,
+            "only this scope, without a folder of its own (default: all stores, with a folder each)",
+            choices=_SCOPES,
+        ),
+        _value(
+            "--path",
+            "P",
+            "only this memory or folder, such as /memories/project/deploy.md; may be repeated",
+            action="append",
+        ),
+    ),
+    "import": (
+        *_CONTEXT,
+        _value(
+            "source", "DIR|FILE.zip", "a folder with files of one scope, a zip file, or one file", type=Path
+        ),
+        _value("--scope", None, "the scope that gets the files", choices=_SCOPES, required=True),
+        _flag("--dry-run", "show the changes; record no proposal"),
+    ),
     "engine": (_flag("--stdio", "serve one client over standard input and output"),),
     "mcp": (
         *_CONTEXT,
@@ -246,7 +278,7 @@ _OPTIONS: Mapping[str, Sequence[Option]] = {
             "SCOPE",
             "let clients change workspace, project or global memory; may be repeated (default: read-only)",
             action="append",
-            choices=("workspace", "project", "global"),
+            choices=_SCOPES,
         ),
         _value(
             "--http",

@@ -306,7 +306,10 @@ class EngineCalls:
         """
 
 
-_OF_SERVICES = ("reviews.apply", "worth_a_look.decide", "extracting.run", "noting.update", "replays.run")
+_OF_SERVICES = (
+    *("reviews.apply", "worth_a_look.decide", "transfer.bring_in"),
+    *("extracting.run", "noting.update", "replays.run"),
+)
 _BY_HAND = ("consolidate", "sweep", "harvest", "write", "notes", "extract", "revert")
 RUNS = {"run_host", "start_dream", "revert", *_OF_SERVICES, *(f"by_hand.{each}" for each in _BY_HAND)}
 """The dotted names of the calls that start a run, and so are carried out in a process of their own."""

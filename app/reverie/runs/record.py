@@ -99,7 +99,7 @@ class RunResult(Struct, frozen=True):
 
 _log = logging.getLogger("reverie.runs")
 
-RunKind = Literal["dream", "decision", "harvest", "revert", "writer", "extract", "notes"]
+RunKind = Literal["dream", "decision", "import", "harvest", "revert", "writer", "extract", "notes"]
 _OPEN = ".open"
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reverie.services.reviews import ReviewService
     from reverie.services.timeline import TimelineService
     from reverie.services.traces import Replays, TraceService, TranscriptService
+    from reverie.services.transfer import TransferService
     from reverie.services.trash import TrashService
     from reverie.services.unseen import UnseenService
     from reverie.services.workbench import Workbench
@@ -171,6 +172,13 @@ class HomeServices:
         from reverie.services import trash as module
 
         return module.TrashService
+
+    @service
+    def transfer() -> type[TransferService]:
+        """Return the class of `home.transfer`, which exports memories, and imports files as a proposal."""
+        from reverie.services import transfer as module
+
+        return module.TransferService
 
     @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:

@@ -49,6 +49,12 @@ RUN_KINDS = (
         by=translatable("by your decision"),
     ),
     RunKindLabels(
+        "import",
+        title=translatable("Import"),
+        plural=translatable("Imports"),
+        by=translatable("by an import"),
+    ),
+    RunKindLabels(
         "writer",
         title=translatable("Memory writer"),
         plural=translatable("Memory writer"),
@@ -132,6 +138,7 @@ _CLAUSES = (
     phrase("the session notes were updated"),
     phrase("held for review: it would lose {share} % of the lines in {scope} memory"),
     phrase("held for review: some facts would change"),
+    plural("held for review: import of 1 file", "held for review: import of %n files", 0),
     phrase("held for review: it would delete lines of {paths} that exist nowhere else"),
 )
 """The sentences that the rules engine writes, without the initial capital and the full stop."""

@@ -17,7 +17,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from reverie.agents.base import comparable
 from reverie.agents.reading import as_list, as_text, texts_of
@@ -51,7 +51,7 @@ from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, in_order
 from reverie.runs.card import ReportCard, card_from_json
 from reverie.runs.journal import FileIntent, Journal
-from reverie.runs.record import Progress, RunRecord, RunResult, RunStore
+from reverie.runs.record import Progress, RunKind, RunRecord, RunResult, RunStore
 from reverie.runs.retention import judge_retention
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext
 from reverie.runs.transaction import Transaction
@@ -460,14 +460,14 @@ class ApplyService:
             run = parts.runs.load(run_id)  # before any lease, to report a wrong id at once
         except UserError as refusal:
             return skipped(parts, None, "manual", refusal)
-        job = ApplyJob(parts, run, selection)
+        job = (ApplyImportJob if run.kind == "import" else ApplyJob)(parts, run, selection)
         return Run(parts, job, cancel=cancel, progress=progress).go_at_once()
 
 
 class ApplyJob(Job[LoadedReview]):
     """The job that applies the selected changes of a reviewed run to the present files."""
 
-    kind = "dream"
+    kind: ClassVar[RunKind] = "dream"
     before = "before a reviewed run is applied"
     lease = "whole"
     begins = "before thinking"
@@ -585,7 +585,8 @@ class ApplyJob(Job[LoadedReview]):
         """Report an event of this run in Activity, the log of background work; `text` is for people."""
         say_of_dream(self._parts.activity, event, text, record, level=level)
 
-    def _coverage_record(self, summary: str, run: RunContext) -> dict[str, Any]:
+    def _coverage_record(self, summary: str, run: RunContext) -> dict[str, Any] | None:
+        """Return the coverage record of the new run; None if the reviewed run was no consolidation."""
         spent = self._reviewed.usage or {}
         usage = None
         if {"inputTokens", "outputTokens"} <= spent.keys():
@@ -629,6 +630,20 @@ class ApplyJob(Job[LoadedReview]):
             stale=parts.stale(self._context, run.limits.check),
             check=run.limits.check,
         )
+
+
+class ApplyImportJob(ApplyJob):
+    """The job that applies the selected files of a reviewed import, which is no consolidation."""
+
+    kind = "import"
+    before = "before an import is applied"
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """Report an event of this run in Activity, the log of background work; `text` is for people."""
+        say_of_dream(self._parts.activity, event, text, record, level=level, kind=self.kind)
+
+    def _coverage_record(self, summary: str, run: RunContext) -> None:
+        """Return None, so that no workspace counts as consolidated."""
 
 
 def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:

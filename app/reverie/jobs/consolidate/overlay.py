@@ -25,7 +25,7 @@ from reverie.agents.capabilities import ConsolidatedFile, RootChange
 from reverie.agents.memory_index import cut_of
 from reverie.agents.scopes import Caps, FrontMatterRules, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.claims.checking import CheckedClaim
-from reverie.errors import UserError
+from reverie.errors import PathRuleError, StoreError, UserError
 from reverie.files.atomic import is_write_protected
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
@@ -41,7 +41,7 @@ from reverie.memory.front_matter import description
 from reverie.memory.front_matter_rules import block_of
 from reverie.memory.hot_set import escaped
 from reverie.memory.listing import unseen_reason
-from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_path
+from reverie.memory.paths import ROOT, MemoryPath, is_hidden, memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, ScopeFiles, in_order
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage import UsageLog
@@ -544,6 +544,29 @@ class DreamOverlay:
                 files.write(change.rel, change.after, mode=change.mode)
             elif files.entry(change.rel) is not None:
                 files.remove(change.rel)
+
+    def bring_in(self, path: str, text: str) -> bool:
+        """Write a memory with exactly this text; return False if it has the text already.
+
+        `path`: its memory path. Raises `UserError` if the agent would not accept the name or the text, or if
+        no run may change the file.
+        """
+        parsed, root, files = self._store.resolve(path)
+        if is_hidden(parsed.rel):
+            raise PathRuleError(f"{parsed} is hidden: no run changes a name that begins with a dot.")
+        if kept := self._kept("create", parsed):
+            raise StoreError(kept)
+        rule = self._home.file_rule(root, parsed.rel)
+        if rule.kind != "editable":
+            raise StoreError(rule.sentence)
+        entry = files.entry(parsed.rel)
+        if entry is None or entry.kind != "file":
+            self._store.create(parsed, text)
+            return True
+        if files.read(parsed.rel) == text.encode("utf-8"):
+            return False
+        self._store.edit(parsed, lambda _before: text)
+        return True
 
     def _root_change(self, overlay: _ScopeOverlay, moved: Mapping[str, str]) -> RootChange:
         """Return the changes so far in the scope of `overlay`; `moved` maps old memory paths to new ones."""

@@ -539,13 +539,16 @@ def save_coverage(coverage: CoverageLog, context: ScopeContext, record: Mapping[
             raise
 
 
-def say_of_dream(activity: Activity, event: str, text: str, record: RunRecord, *, level: str) -> None:
+def say_of_dream(
+    activity: Activity, event: str, text: str, record: RunRecord, *, level: str, kind: str = "dream"
+) -> None:
     """Report an event of a consolidation in Activity, the log of background work.
 
-    `event`: the name of the event; `text`: a sentence for people; `record`: the run's record.
+    `event`: the name of the event; `text`: a sentence for people; `record`: the run's record; `kind`: the
+    kind of the run.
     """
     activity.add(
-        f"dream.{event}",
+        f"{kind}.{event}",
         level=level,
         text=text,
         home=record.home_root,

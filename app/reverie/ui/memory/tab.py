@@ -69,6 +69,7 @@ from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.stale import StaleControl
 from reverie.ui.memory.start_page import StartPage
+from reverie.ui.memory.transfer import TransferControl
 from reverie.ui.memory.worth_a_look import WorthControl
 from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession, TreeUpdate
@@ -502,6 +503,7 @@ class MemoryTab(QWidget):
         self.dreams = FooterControl(self.footer, lanes, icons, self)
         self.index_care = IndexControl(self._shown, edits, tree, editor, pane, icons, self)
         self.hand = HandControl(self._shown, edits, tree, editor, self.undo_bar, self.index_care.rename, self)
+        self.transfer = TransferControl(self._shown, tree, self.undo_bar, self.dreams.review, self)
         self.extraction = ExtractControl(self.footer, lanes, icons, now, self)
         self.lint = LintControl(self.model, editor, pane, icons, self)
         self.stale = StaleControl(self._shown, self.lint, pane, self.hand, self)

@@ -232,6 +232,15 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("memory.reveal", "memory", _("Show in file mana&ger"), "tab.hand.show_in_file_manager", (), "",
                _("Open the folder of the selected file in the file manager"),
                lambda now: now.on_disk),
+    ActionSpec("memory.export", "memory", _("E&xport…"), "tab.transfer.export", (), "",
+               _("Copy the selected memories, folders or scopes to a zip file or a folder"),
+               lambda now: now.context and not now.companion, separator=True),
+    ActionSpec("memory.import-file", "memory", _("&Import…"), "tab.transfer.import_file", (), "",
+               _("Propose memories from a zip file or a text file; you review them before anything changes"),
+               lambda now: now.context),
+    ActionSpec("memory.import-folder", "memory", _("Import f&older…"), "tab.transfer.import_folder", (), "",
+               _("Propose memories from a folder; you review them before anything changes"),
+               lambda now: now.context),
     ActionSpec("memory.history", "memory", _("&History"), "lazy_tabs.show_history", ("Ctrl+H",), "runs",
                _("Show who changed the memory, when and how, and restore earlier versions"),
                lambda now: now.context),
@@ -361,7 +370,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
 PICKER_MENU = ("home.close", "home.open")
 TREE_MENU = (
     "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.move", "memory.duplicate",
-    "memory.delete", "memory.copy-path", "memory.copy-file-path", "memory.reveal", "memory.history",
+    "memory.delete", "memory.copy-path", "memory.copy-file-path", "memory.reveal", "memory.export",
+    "memory.history",
 )  # fmt: skip
 CONSOLIDATE_MENU = (
     "dream.preview",
