@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -553,20 +554,26 @@ _MODULES: Mapping[str, Sequence[str]] = {
         *("consolidate", "sweep", "harvest", "write", "notes", "extract"),
         *("runs", "changes", "diff", "revert", "watch", "traces"),
     ),
+    "transfer": ("export", "import"),
     "main": ("engine",),
     "mcp": ("mcp",),
     "reports": ("doctor", "context", "check"),
     "findings": ("findings", "decide"),
     "failures": ("failures",),
 }
-"""The modules of this package, each with the commands that its functions of the same name carry out."""
+"""The modules of this package, each with the commands that its functions of the same name carry out.
+
+A function whose name would be a keyword of Python ends in an underscore.
+"""
 
 
 def _command(name: str | None) -> Callable[[Invocation], int]:
     if name is None:
         return _window
     module = next(module for module, commands in _MODULES.items() if name in commands)
-    found: Callable[[Invocation], int] = getattr(import_module(f"reverie.cli.{module}"), name)
+    found: Callable[[Invocation], int] = getattr(
+        import_module(f"reverie.cli.{module}"), f"{name}_" if iskeyword(name) else name
+    )
     return found
 
 

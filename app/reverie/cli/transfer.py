@@ -6,19 +6,19 @@ Threading: the main thread. Failure: `UserError`, which the command line prints.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.cli.answers import DONE, FAILED, is_terminal, print_json, print_text, printable, trouble
+from reverie.cli.answers import DONE, FAILED, diff_text, print_answer, print_problems, printable
 from reverie.cli.homes import the_context, the_home
 from reverie.cli.main import Invocation
 from reverie.errors import Ambiguous, StoreError
 from reverie.files.bundle import BundledFile, LeftOut, read_bundle, write_bundle
 from reverie.memory.paths import memory_path
 from reverie.services.container import HomeContainer
-from reverie.services.transfer import TransferService, scope_of
+from reverie.services.transfer import ImportResult, TransferService, scope_of
 from reverie.text.summaries import some
 from reverie.values import columns, replace
 
@@ -38,16 +38,14 @@ def export(session: Invocation) -> int:
     left_out += write_bundle(target, [file for _path, file in found], parts.home.root)
     gone = {each.rel for each in left_out}
     found = [(path, file) for path, file in found if file.rel not in gone]
-    if session.as_json:
-        files = [{"path": path, "file": file.rel, "bytes": len(file.data)} for path, file in found]
-        print_json({"target": str(target), "files": files, "leftOut": _left_out(left_out)})
-    else:
-        print_text(f"Exported {some(len(found), 'file')} to {printable(str(target))}.")
-        _print_left_out(left_out)
-    return FAILED if left_out else DONE
+    files = [{"path": path, "file": file.rel, "bytes": len(file.data)} for path, file in found]
+    document = {"target": str(target), "files": files, "leftOut": _rows(left_out)}
+    said = f"Exported {some(len(found), 'file')} to {printable(str(target))}."
+    print_answer(session.as_json, document, [said])
+    return _left_out(session, left_out)
 
 
-def bring_in(session: Invocation) -> int:
+def import_(session: Invocation) -> int:
     """Record the files of a folder or zip file as a proposal, and print the changes; change no memory.
 
     JSON: `{run, changes: [{path, command, diff}], unchanged: [path], leftOut: [{path, reason}]}`; `run` is
@@ -61,28 +59,26 @@ def bring_in(session: Invocation) -> int:
         context, scope, bundle.files, source.name, dry_run=session.arguments.dry_run
     )
     left_out = [*bundle.left_out, *result.left_out]
-    if session.as_json:
-        print_json(
-            {
-                "run": result.run or None,
-                "changes": [columns(each, "path command diff") for each in result.changes],
-                "unchanged": list(result.unchanged),
-                "leftOut": _left_out(left_out),
-            }
-        )
-        return FAILED if left_out else DONE
-    diffs = "".join(each.diff for each in result.changes).rstrip("\n")
-    if diffs:
-        # A terminal must not obey control sequences in a memory.
-        print_text(printable(diffs.expandtabs()) if is_terminal() else diffs)
-    elif result.changes:
-        print_text("\n".join(f"{each.command}  {printable(each.path)}" for each in result.changes))
+    document = {
+        "run": result.run or None,
+        "changes": [columns(each, "path command diff") for each in result.changes],
+        "unchanged": list(result.unchanged),
+        "leftOut": _rows(left_out),
+    }
+    print_answer(session.as_json, document, _lines(result))
+    return _left_out(session, left_out)
+
+
+def _lines(result: ImportResult) -> Iterator[str]:
+    """Return what `import` prints for people: the changes, and where to review them."""
+    if diff := diff_text(each.diff for each in result.changes):
+        yield diff
+    else:
+        yield from (f"{each.command}  {printable(each.path)}" for each in result.changes)
     if result.run:
-        print_text(f"Proposed {some(len(result.changes), 'change')}. Review run {result.run} in the window.")
+        yield f"Proposed {some(len(result.changes), 'change')}. Review run {result.run} in the window."
     elif not result.changes:
-        print_text("Nothing to import: no file is new or different.")
-    _print_left_out(left_out)
-    return FAILED if left_out else DONE
+        yield "Nothing to import: no file is new or different."
 
 
 def _found(session: Invocation, parts: HomeContainer) -> tuple[list[tuple[str, BundledFile]], list[LeftOut]]:
@@ -121,10 +117,12 @@ def _context(session: Invocation, parts: HomeContainer, scope: Scope) -> ScopeCo
     return the_context(session, parts)
 
 
-def _left_out(files: Iterable[LeftOut]) -> list[dict[str, Any]]:
+def _rows(files: Iterable[LeftOut]) -> list[dict[str, Any]]:
     return [{"path": each.rel, "reason": each.reason} for each in files]
 
 
-def _print_left_out(files: Iterable[LeftOut]) -> None:
-    for each in files:
-        trouble(f"{printable(each.rel)}: {each.reason}" if each.rel else each.reason)
+def _left_out(session: Invocation, files: Sequence[LeftOut]) -> int:
+    """Print the files that were left out, unless the JSON has them; return the exit code."""
+    if session.as_json:
+        return FAILED if files else DONE
+    return print_problems(f"{printable(each.rel)}: {each.reason}".removeprefix(": ") for each in files)
