@@ -96,6 +96,8 @@ class _SentNote(Struct, frozen=True):
     """Whether the child can ask the parent when the lines of the note were written."""
     neighbours: int
     """The index in `_CheckNotes.neighbours` of the names of notes to which links in this note may lead."""
+    everything: bool
+    """`CheckedNote.everything` of the note."""
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):
@@ -427,7 +429,8 @@ class ProjectClaims:
             text = None if self._sent.get(note.path) == digest else note.text
             self._sent[note.path] = digest
             asks = note.line_times is not dict
-            sent.append(_SentNote(note.path, text, note.place, note.written_s, asks, sets[note.neighbours]))
+            which = sets[note.neighbours], note.everything
+            sent.append(_SentNote(note.path, text, note.place, note.written_s, asks, *which))
         return _CheckNotes(tuple(sent), tuple(tuple(sorted(each)) for each in sets), stale_only)
 
 
@@ -548,9 +551,8 @@ class _Responder:
 
     def _note(self, note: _SentNote, neighbours: Sequence[frozenset[str]]) -> CheckedNote:
         times = partial(self._times_of, note.path) if note.asks_times else dict
-        return CheckedNote(
-            note.path, self._texts[note.path], note.place, note.written_s, times, neighbours[note.neighbours]
-        )
+        more = neighbours[note.neighbours], note.everything
+        return CheckedNote(note.path, self._texts[note.path], note.place, note.written_s, times, *more)
 
     def _times_of(self, path: str) -> Mapping[str, int]:
         self._send(_TimesWanted(path))

@@ -84,6 +84,9 @@ class CheckedNote(Struct, frozen=True):
 
     Empty for a note inside the repository.
     """
+    everything: bool = False
+    """Whether to check the claims even if the note's name or title says that it is about the past, or a plan.
+    """
 
 
 class Evidence(Struct, frozen=True):
@@ -116,6 +119,11 @@ class CheckedClaim(Struct, frozen=True):
     """The id of the commit with which the claim was compared; empty for none."""
     evidence: Evidence | None = None
     """The commit since which a stale claim no longer holds; None if there is no such commit."""
+    history: bool = False
+    """Whether the name or the title of the note says that it is about the past, or a plan.
+
+    Such a claim is stale only if the check was asked for everything, and it is never corrected.
+    """
 
 
 class _Fate(Struct, frozen=True):
@@ -139,6 +147,8 @@ class _Known(Struct):
     """A hash of `CheckedNote.neighbours`, the names of notes to which links in this note may lead."""
     checked: tuple[CheckedClaim, ...] | None = None
     """The results; None if the claims must be checked."""
+    everything: bool = False
+    """The value of `CheckedNote.everything` with which the claims were found."""
 
 
 _UNKNOWN = _Fate(ClaimState.UNKNOWN)
@@ -151,7 +161,7 @@ def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
     A claim about a path holds if the path exists; every other claim is unknown, and none is stale.
     """
     checked = []
-    for claim in find_claims(note.text, note.path):
+    for claim in find_claims(note.text, note.path, everything=note.everything):
         holds = claim.kind in _PATHS and os.path.lexists(project / claim.value)
         state = ClaimState.HOLDS if holds else ClaimState.UNKNOWN
         checked.append(CheckedClaim(note.path, claim.line, claim.start, claim.kind, claim.token, state))
@@ -165,7 +175,7 @@ def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
     """
     lines = text.splitlines(keepends=True)
     for claim in sorted(checked, key=lambda one: (one.line, one.start), reverse=True):
-        if not claim.replacement or not claim.state.is_stale or claim.line > len(lines):
+        if not claim.replacement or not claim.state.is_stale or claim.history or claim.line > len(lines):
             continue
         line, end = lines[claim.line - 1], claim.start + len(claim.token)
         if line[claim.start : end] == claim.token:
@@ -253,11 +263,13 @@ class ClaimChecker:
 
     def _claims_of(self, note: CheckedNote) -> _Known:
         known, beside = self._known.get(note.path), hash(note.neighbours)
-        if known is None or known.note_text != note.text:
-            claims = find_claims(note.text, note.path)
+        if known is None or known.note_text != note.text or known.everything != note.everything:
+            claims = find_claims(note.text, note.path, everything=note.everything)
             words = frozenset(claim.value for claim in claims if claim.kind in _WORDS)
             last = (_last(claim.value) for claim in claims if claim.kind not in _WORDS)
-            known = self._known[note.path] = _Known(note.text, claims, words, words.union(last), beside)
+            known = self._known[note.path] = _Known(
+                note.text, claims, words, words.union(last), beside, everything=note.everything
+            )
         if known.beside != beside:
             known.beside = beside
             if any(claim.kind is ClaimKind.LINK for claim in known.claims):
@@ -298,7 +310,7 @@ class ClaimChecker:
                 evidence = Evidence(commit.id, date, commit.subject)
             yield CheckedClaim(
                 *(note.path, shown.line, shown.start, shown.kind, shown.token, fate.state, fate.to),
-                *(fate.replacement, written.id if written is not None else "", evidence),
+                *(fate.replacement, written.id if written is not None else "", evidence, claim.history),
             )
 
     def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:

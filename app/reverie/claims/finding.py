@@ -64,6 +64,8 @@ class Claim(Struct, frozen=True):
     """A version, a line number, `tree` (an entry of a directory tree) or `wiki` (a wiki link); else empty."""
     text: str = ""
     """The whole line, stripped, by which the commit that added it is found."""
+    history: bool = False
+    """Whether the name or the title of the note says that it is about the past, or a plan."""
     muted: str = ""
     """The reason why the claim is never reported as stale: `plan`, `log`, `negated`, `arrow`.
 
@@ -264,21 +266,26 @@ class _LineContext(Struct):
     muted: str = ""
 
 
-def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
+def find_claims(text: str, path: str = "", *, everything: bool = False) -> tuple[Claim, ...]:
     """Return the claims of a note (statements that a repository can confirm), in order.
 
-    `path` is the path of the note; if its name shows that the note states no facts, such as `plan.md`, all
-    claims are muted, which means that they are never reported as stale.
+    `path` is the path of the note; if its name or title shows that the note states no facts, such as
+    `plan.md`, all claims are muted, which means that they are never reported as stale. With `everything`,
+    they are marked as `history` instead.
     """
     lines = text.splitlines()[:MOST_LINES]
-    whole = note_is_muted(path) if path else ""
+    title = _title_of(lines)
+    titled = _title_muted_by(lines[title - 1].lstrip("# ")) if title else ""
+    named = note_is_muted(path) if path else ""
     found = dict[tuple[int, int], Claim]()
-    for place, part in _parts(lines):
+    for place, part in _parts(lines, title, "" if everything else titled):
         for claim in part:
-            reason = claim.muted or whole or place.muted
+            reason = claim.muted or ("" if everything else named) or place.muted
             known = found.get((claim.line, claim.start))
             if known is None or len(claim.token) > len(known.token):
-                found[claim.line, claim.start] = replace(claim, muted=reason, text=place.text.strip())
+                found[claim.line, claim.start] = replace(
+                    claim, muted=reason, text=place.text.strip(), history=bool(named or titled)
+                )
     inner = set[tuple[int, int]]()
     for claim in found.values():
         spans = (
@@ -291,16 +298,19 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
     return tuple(found[key] for key in sorted(found.keys() - inner))
 
 
-def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """Yield the context and the claims of each line of a note; the context contains the line."""
-    title = _title_of(lines)
+def _parts(lines: list[str], title: int, titled: str) -> Iterator[tuple[_LineContext, list[Claim]]]:
+    """Yield the context and the claims of each line of a note; the context contains the line.
+
+    `title`: the number of the line with the title, 0 if there is none. `titled`: the reason to mute the whole
+    note because of its title.
+    """
     at, sections, parents, intro = (
         _after_front_matter(lines),
         list[tuple[int, str]](),
         list[tuple[int, str]](),
         "",
     )
-    yield from _description(lines[:at], _title_muted_by(lines[title - 1].lstrip("# ")) if title else "")
+    yield from _description(lines[:at], titled)
     while at < len(lines):
         line = lines[at]
         fence = re.match(r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*([\w+-]*)", line)
@@ -319,7 +329,7 @@ def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
         heading = re.match(r"^\s{0,3}(#{1,6})\s+(.*)", line)
         if heading:
             level = len(heading[1])
-            about = _title_muted_by(heading[2]) if at == title else _section(heading[2])
+            about = titled if at == title else _section(heading[2])
             sections = [known for known in sections if known[0] < level] + [(level, about)]
             parents, intro = [], ""
         muted = next((reason for _level, reason in sections if reason), "")

@@ -306,6 +306,7 @@ _OPTIONS: Mapping[str, Sequence[Option]] = {
         _place("--project", "PATH", "the project; default: the current directory"),
         _value("--file", "FILE", "only this file; may be repeated", type=Path, action="append"),
         _value("--at", "COMMIT", "compare with this commit; works in a bare repository too"),
+        _flag("--all", "also check notes about the past and plans, by their name or title; never fixed"),
         _flag("--fix", "correct statements about things that moved or changed"),
     ),
     "findings": (

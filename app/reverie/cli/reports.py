@@ -40,7 +40,7 @@ from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.directory import is_directory, is_there
 from reverie.services.container import asked_context
 from reverie.services.workbench import Workbench
-from reverie.values import columns
+from reverie.values import columns, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -321,8 +321,9 @@ def check(session: Invocation) -> int:
     A claim is a statement about the project that can be checked, such as the path of a file. It is stale if
     it was true once and no longer is. `--fix` corrects the stale ones. JSON: a list with one object per
     claim, stale or not: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with `fixed` if
-    `--fix` replaced it. An import that loads nothing has the kind `import`, the state `not-imported` and a
-    `reason`.
+    `--fix` replaced it. With `--all`, notes about the past and plans are checked, too; their claims have
+    `history`, and neither `--fix` nor the exit code takes them into account. An import that loads nothing has
+    the kind `import`, the state `not-imported` and a `reason`.
 
     Returns the exit code: 1 if a claim is stale and was not fixed, or if an import loads nothing; 2 for wrong
     usage; else 0.
@@ -342,26 +343,31 @@ def check(session: Invocation) -> int:
     except StoreError as error:
         answers.failed(error, as_json=session.as_json)
         return WRONG_USAGE
-    report = claims.check(notes)
+    report = claims.check([replace(note, everything=arguments.all) for note in notes])
     if arguments.fix and not in_checkout:
         trouble("A bare repository has no files that --fix could change.")
         return WRONG_USAGE
     replaced = set[CheckedClaim]()
     if arguments.fix:
         for note in notes:
-            stale = [claim for claim in report.stale if claim.path == note.path and claim.replacement]
+            stale = [claim for claim in report.stale if claim.path == note.path and _may_fix(claim)]
             if stale and claims.fix(note, stale):
                 replaced |= set(stale)
     reports = [report]
     if not arguments.file and not arguments.at:
-        for home, more in _of_homes(session, project):
+        for home, more in _of_homes(session, project, everything=arguments.all):
             reports.append(more)
-            stale_here = tuple(claim for claim in more.stale if claim.replacement)
+            stale_here = tuple(filter(_may_fix, more.stale))
             if arguments.fix and stale_here:
                 home[0].claims.fix(home[1], stale_here)
                 replaced |= set(stale_here)
     vain = () if arguments.file or arguments.at else imports_that_load_nothing(project)
     return _print_claims(session, reports, replaced, vain)
+
+
+def _may_fix(claim: CheckedClaim) -> bool:
+    """Return whether `--fix` corrects a stale claim: what a note says about the past stays as it is."""
+    return bool(claim.replacement) and not claim.history
 
 
 def _as_given(project: Path) -> Any:
@@ -380,8 +386,10 @@ def _as_given(project: Path) -> Any:
     return resolved
 
 
-def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, ClaimReport]]:
+def _of_homes(session: Invocation, project: Path, *, everything: bool) -> Iterator[tuple[_Home, ClaimReport]]:
     """Check the memories about `project` in each home; yield the homes that have any, with their report.
+
+    `everything`: also check memories about the past, and plans.
 
     A home is yielded as a pair of its workbench and context. Homes that do not list the project are left out.
     """
@@ -395,7 +403,7 @@ def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, Claim
                 continue
             workbench = Workbench(parts)
             context = asked_context(parts.home, project_path=named, project_given=True)
-            report = workbench.claims.check(context)
+            report = workbench.claims.check(context, everything=everything)
         except UserError as error:
             trouble(str(error))
             continue
@@ -424,14 +432,16 @@ def _print_claims(
     document = [*(_claim_json(claim, claim in replaced) for claim in claims), *failed]
     lines = [printable("{path}:{line}: {token} loads nothing: {reason}".format(**each)) for each in failed]
     for claim in stale:
-        text = f"{claim.path}:{claim.line}: {in_one_line(claim)}{', fixed' if claim in replaced else ''}"
+        more = ", fixed" if claim in replaced else " [history]" if claim.history else ""
+        text = f"{claim.path}:{claim.line}: {in_one_line(claim)}{more}"
         lines.append(printable(text).replace("\n", " "))
     print_answer(session.as_json, document, [*lines, _claims_summary(reports, stale, len(replaced))])
     for report in reports:
         if report.problem:
             trouble(f"{report.problem} Without a repository, Reverie reports no statement as stale.")
         print_problems(report.limits)
-    return FAILED if vain or len(stale) > len(replaced) else DONE
+    open_ = [claim for claim in stale if not claim.history and claim not in replaced]
+    return FAILED if vain or open_ else DONE
 
 
 def _claim_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:
@@ -444,6 +454,8 @@ def _claim_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:
         found["evidence"] = columns(claim.evidence, "commit date subject")
     if was_fixed:
         found["fixed"] = True
+    if claim.history:
+        found["history"] = True
     return found
 
 

@@ -142,14 +142,20 @@ class ClaimService:
         self._lock = threading.Lock()
 
     def check(
-        self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = no_check
+        self,
+        context: ScopeContext,
+        paths: tuple[str, ...] = (),
+        *,
+        everything: bool = False,
+        check: Callable[[], None] = no_check,
     ) -> ClaimReport:
         """Check the statements about the project (claims) in the memories of a context; return the report.
 
-        `paths`: check only these memories; empty: all. `check` is called repeatedly and may raise to stop.
-        The report is empty if the context has no project.
+        `paths`: check only these memories; empty: all. `everything`: also check memories that are about the
+        past, or plans, by their name or title. `check` is called repeatedly and may raise to stop. The report
+        is empty if the context has no project.
         """
-        return self._checked(context, paths, check)
+        return self._checked(context, paths, check, everything=everything)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
         """Return a report of the statements in a context's memories that are no longer true of its project.
@@ -167,6 +173,7 @@ class ClaimService:
         check: Callable[[], None],
         *,
         stale_only: bool = False,
+        everything: bool = False,
     ) -> ClaimReport:
         if context.project_path is None:
             return ClaimReport()
@@ -176,7 +183,9 @@ class ClaimService:
             if problem and (stale_only or project.is_silent):
                 return ClaimReport(problem=problem)
             found, self._earliest[context] = self._notes(context)
-            notes = [note for note in found if not paths or note.path in paths]
+            notes = [
+                replace(note, everything=everything) for note in found if not paths or note.path in paths
+            ]
             report = project.check(notes, check, stale_only=stale_only)
             if not project.is_silent:
                 self._keep_times(context, notes, report.stale)

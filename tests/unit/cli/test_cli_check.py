@@ -222,3 +222,35 @@ def test_imports_that_load_nothing_are_told_with_the_reason(
     }
     assert run(project.path) == 1
     assert "CLAUDE.md:3: @flow.md: loads nothing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("memory-bank/2026-05-30-report.md", "# Notes"), ("memory-bank/notes.md", "# Release plan")],
+)
+def test_a_note_about_the_past_answers_when_everything_is_asked_and_is_never_fixed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, title: str
+) -> None:
+    made = GitProject(tmp_path / "project")
+    made.commit(
+        {"src/a.py": BODY, name: f"{title}\n\nThe entry is `src/a.py`.\n\n## Old\n\nIt was `src/a.py`.\n"}
+    )
+    made.move("src/a.py", "src/b.py", "Rename the entry")
+    assert run(made.path, "--json") == 0
+    assert {claim["state"] for claim in told(capsys)} == {"unknown"}
+    before = all_bytes(made.path)
+    assert run(made.path, "--json", "--all", "--fix") == 0
+    claims = told(capsys)
+    assert [claim["state"] for claim in claims] == ["moved", "unknown"]
+    assert all(claim["history"] and "fixed" not in claim for claim in claims)
+    assert all_bytes(made.path) == before
+    assert run(made.path, "--all") == 0
+    assert f"{name}:3: src/a.py moved to src/b.py" in (printed := capsys.readouterr().out)
+    assert "[history]" in printed
+
+
+def test_a_living_note_is_not_marked_as_history(
+    project: GitProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(project.path, "--json", "--all") == 1
+    assert not any("history" in claim for claim in told(capsys))
