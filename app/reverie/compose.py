@@ -135,8 +135,8 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         parts.forget_settings()
         sessions, writer = parts.home.sessions, parts.home.writer
         session = None if sessions is None else sessions.session_place(workspace_id)
-        rows = () if session is None or writer is None else writer.newest_turns(session)
-        turn_model = next((row.model for row in reversed(rows) if row.kind == "turn-end"), None)
+        turns = () if session is None or writer is None else writer.transcript(workspace_id).newest_turns()
+        turn_model = next((turn.model for turn in reversed(turns) if turn.event == "turn-end"), None)
         engines = WriterEngines(parts, models)
         config = AgentWriterConfig(enabled=False) if writer is None else writer.writer_config(workspace_id)
         try:

@@ -89,7 +89,7 @@ def take_turns(
     told = []
     for _ in range(count):
         chat.turn(said)
-        told += [writer.on_turn_end(ACME, event) for event in tail.poll() if event.kind == "turn-end"]
+        told += [writer.on_turn_end(ACME, event) for event in tail.poll() if event.event == "turn-end"]
     return told
 
 
@@ -362,11 +362,11 @@ done = False
 while not done:
     for event in tail.poll():
         # The rows of the sample were there before; their ids have one part more.
-        if event.kind == "turn-end" and event.turn.id.count("-") == 1:
+        if event.event == "turn-end" and event.id.count("-") == 1:
             outcome = writer.on_turn_end(workspace, event)
             if outcome.gate != "counted":
-                print("ran" if outcome.ran else "waits", event.turn.id, flush=True)
-        done = done or event.turn.id == last
+                print("ran" if outcome.ran else "waits", event.id, flush=True)
+        done = done or event.id == last
 """
 )
 

@@ -18,7 +18,7 @@ from helpers.rollouts import Line, event, meta, result, said, shell, write_rollo
 from reverie.agents.base import TranscriptSource
 from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.codex.messages import CodexReadable
-from reverie.agents.mux.messages import MuxReadable
+from reverie.agents.mux.transcript import MuxTranscript
 from reverie.agents.transcript_pages import is_prompt
 from reverie.agents.transcripts import Message, ReadStatistics, ToolUse
 from reverie.engine.asking import ask
@@ -299,7 +299,7 @@ def test_sessions_of_claude_and_mux_are_read_alike(qtbot: Any, tmp_path: Path, h
     for number in range(3):
         chat.turn(f"Question {number}", f"Answer {number}", tokens=1_000, tools=2)
     claude = chat.write(tmp_path / "session.jsonl")
-    sessions = [ClaudeReadable(claude), MuxReadable(home / "sessions" / ACME)]
+    sessions = [ClaudeReadable(claude), MuxTranscript(home / "sessions" / ACME)]
     for readable in sessions:
         messages = list(readable.messages(ReadStatistics()))
         assert [message.number for message in messages] == list(range(len(messages)))

@@ -7,8 +7,8 @@ belongs to. A home only reads: it opens no file for writing, creates nothing, an
 its directory cannot be reached (a vanished home is unavailable, not empty).
 
 The optional capabilities are protocols in this module, because they name its values; their other types are in
-`agents.capabilities`. This module is needed before the first paint, so it imports `agents.capabilities` for
-its types only.
+`agents.capabilities`. A home that inherits from such a protocol gets the defaults of its methods. This module
+is needed before the first paint, so it imports `agents.capabilities` for its types only.
 
 Threading: implementations are immutable or re-read on each call; they may be called from any thread but the
 GUI's.
@@ -58,14 +58,7 @@ if TYPE_CHECKING:
         WriterPlace,
     )
     from reverie.agents.scopes import Caps
-    from reverie.agents.transcripts import (
-        MemoryCall,
-        ReadableTranscript,
-        Tail,
-        TailEvent,
-        TailPosition,
-        Transcript,
-    )
+    from reverie.agents.transcripts import ReadableTranscript, Transcript
 
 
 class Home(ABC):
@@ -564,7 +557,11 @@ class Transcripts(Protocol):
         """Return the transcript that `source` names, for reading; nothing is read yet."""
 
     def described_source(self, source: TranscriptSource) -> TranscriptSource:
-        """Return `source`, completed with title, project and state from the beginning of the transcript."""
+        """Return `source`, completed with title, project and state from the beginning of the transcript.
+
+        Unchanged unless overridden, for an agent whose list has all of them.
+        """
+        return source
 
 
 class Sessions(Protocol):
@@ -602,49 +599,27 @@ class Sessions(Protocol):
 
         Returns the number of titles read, and whether the list of workspaces changed. `project_path`: read
         only titles of this project's workspaces; None: of all. Titles that are in the agent's own list are
-        not read. Blocks on disk.
+        not read: unless overridden, none are. Blocks on disk.
         """
+        return TitlesRead()
 
     def resolve_project(self, project_path: str) -> str:
         """Return the path of the listed project to which `project_path` belongs.
 
         If no list of the agent names the project, the project's transcripts are read, which is slow; so call
-        this method only for a project that a person chose. The result is stored in Reverie's cache.
+        this method only for a project that a person chose. The result is stored in Reverie's cache. Unless
+        overridden, `project_path` itself.
         """
+        return project_path
 
 
 class AgentWriter(Protocol):
     """Access to an agent's memory writer (a background job that writes memories) and the chats it reads."""
 
     def transcript(self, workspace_id: str) -> Transcript:
-        """Return the transcript of a workspace as turns and compactions.
+        """Return the transcript of a workspace, which need not exist.
 
         Raises `Unavailable` for an id that cannot be a directory name.
-        """
-
-    def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
-        """Return a reader of the rows that are appended to the transcript at `place` after `position`.
-
-        `position` None: only rows that are appended from now on.
-        """
-
-    def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
-        """Return the newest rows of the transcript at `place` as events, oldest first.
-
-        Answers that are still being written are left out. Only a limited part at the end of the transcript is
-        read.
-        """
-
-    def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
-        """Return the newest successful calls of memory tools in the transcript at `place`, oldest first.
-
-        Only a limited part at the end of the transcript is read.
-        """
-
-    def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
-        """Return (time of change in ns, size, inode) of each existing file of the transcript at `place`.
-
-        Equal stamps mean equal content.
         """
 
     def memory_kinds(self) -> MemoryKinds:
@@ -702,13 +677,15 @@ class AgentJobs(Protocol):
         """Return the state of the agent's own jobs in `context`, as lines for the footer of the window."""
 
     def agent_jobs(self) -> tuple[AgentJob, ...]:
-        """Return the agent's own list of background jobs, newest first; empty if it keeps none."""
+        """Return the agent's own list of background jobs, newest first; empty unless overridden."""
+        return ()
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
         """Check the agent's memory and jobs in `context`; return one result for each check.
 
-        The doctor shows them. Reads the disk. Empty if there is nothing to check.
+        The doctor shows them. Reads the disk. Empty if there is nothing to check, and unless overridden.
         """
+        return ()
 
 
 class ConsolidationRules(Protocol):
@@ -802,7 +779,8 @@ class ModelPreferences(Protocol):
         """
 
     def model_services(self) -> tuple[ModelService, ...]:
-        """Return the model services in the agent's settings that Reverie can use as well."""
+        """Return the services in the agent's settings that Reverie can use, too; none unless overridden."""
+        return ()
 
 
 class FailureStore(Protocol):

@@ -1,4 +1,4 @@
-"""Transcripts of any agent: messages for a person, turns and boundaries, and events while they grow.
+"""Transcripts of any agent: messages for a person, and turns for the jobs that follow a conversation.
 
 Each agent's reader (`agents.mux.transcript` and the like) makes these values; only the reader depends on the
 agent's format. Texts are untrusted and may be large: a reader streams, and does not cut text silently (`cut`
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol
 
-from reverie.values import Struct, field
+from reverie.values import Struct, as_dict, field
 
 SHOWN_CHARS = 200_000
 """Maximum number of characters that a message shows of a text."""
@@ -129,6 +129,25 @@ class ReadableTranscript(Protocol):
 
 Role = Literal["system", "user", "assistant"]
 TurnKind = Literal["message", "synthetic", "request", "boundary", "reset"]
+TurnEvent = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
+"""The meaning of an appended row.
+
+`turn-end`: the assistant finished a turn. `aborted`, `error`: a turn ended before it was finished. `begun`:
+the assistant is still writing; readers hold such a row back. `message`: a person wrote the row. `compaction`:
+a summary replaced earlier rows. `reset`: the context was cleared. `other`: the agent added the row.
+"""
+
+
+class TurnToolUse(Struct, frozen=True):
+    """One tool call of a row."""
+
+    call_id: str
+    name: str
+    input: Any = None
+    output: Any = None
+    """The result; None if there is none (yet)."""
+    state: str = ""
+    """The agent's word for the progress of the call; may be empty."""
 
 
 class Turn(Struct, frozen=True):
@@ -149,6 +168,13 @@ class Turn(Struct, frozen=True):
     """
     finished: bool = True
     """False for an answer that was cut off or ended with an error."""
+    event: TurnEvent = "message"
+    """The meaning of the row for a reader that follows the transcript."""
+    tools: tuple[TurnToolUse, ...] = ()
+    model: str | None = None
+    """The model that wrote the row; None if no model is named."""
+    error: str = ""
+    """The message of an error; empty if there was none."""
 
 
 class Boundary(Struct, frozen=True):
@@ -167,8 +193,11 @@ class Boundary(Struct, frozen=True):
     timestamp: int | None = None
 
 
-class Transcript(Protocol):
-    """One session's transcript, read again at each call; it need not exist. Raises `Unavailable`."""
+class Transcript(ReadableTranscript, Protocol):
+    """One session's transcript as turns, read again at each call; it need not exist.
+
+    Raises `Unavailable`, `UserError`.
+    """
 
     def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
         """Yield every row with `after` < sequence <= `up_to`, in order; None means no limit."""
@@ -176,42 +205,32 @@ class Transcript(Protocol):
     def boundaries(self) -> tuple[Boundary, ...]:
         """Return every compaction, oldest first."""
 
+    def newest_turns(self) -> tuple[Turn, ...]:
+        """Return the newest rows, oldest first, without answers that are still being written.
+
+        Only a limited part at the end of the transcript is read.
+        """
+
+    def tail(self, position: TailPosition | None) -> Tail:
+        """Return a reader of the rows that are appended after `position`; None: from now on."""
+
+    def memory_calls(self) -> tuple[MemoryCall, ...]:
+        """Return the newest successful calls of memory tools, oldest first.
+
+        Only a limited part at the end of the transcript is read.
+        """
+
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        """Return (time of change in ns, size, inode) of each existing file of the transcript.
+
+        Equal stamps mean equal content.
+        """
+
 
 RECENT_IDS = 256
 """The maximum number of ids of returned rows in a position (`TailPosition`)."""
 OPEN_IDS = 16
 """The maximum number of unfinished answers in a position (`TailPosition`)."""
-TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
-
-
-class TailToolUse(Struct, frozen=True):
-    """One tool call of a row."""
-
-    call_id: str
-    name: str
-    input: Any = None
-    output: Any = None
-    """The result; None if there is none (yet)."""
-    state: str = ""
-    """The agent's word for the progress of the call; may be empty."""
-
-
-class TailEvent(Struct, frozen=True):
-    """One row that was appended to a transcript, as an event."""
-
-    kind: TailKind
-    """`turn-end`: the assistant finished a turn. `aborted`, `error`: a turn ended before it was finished.
-
-    `begun`: the assistant is still writing; readers hold such an event back. `message`: a person wrote the
-    row. `compaction`: a summary replaced earlier rows. `reset`: the context was cleared. `other`: the agent
-    added the row.
-    """
-    turn: Turn
-    tools: tuple[TailToolUse, ...] = ()
-    model: str | None = None
-    """The model that wrote the row; None if no model is named."""
-    error: str = ""
-    """The message of an error; empty if there was none."""
 
 
 class TailPosition(Struct, frozen=True):
@@ -224,40 +243,36 @@ class TailPosition(Struct, frozen=True):
     edge: str = ""
     """The last of the bytes that were read (hex); they show whether the content of the file was replaced."""
     sequence: int = -1
-    """The sequence number of the newest row for which an event was returned; -1: there is no such row."""
+    """The sequence number of the newest returned row; -1: there is no such row."""
     timestamp: int = 0
-    """The latest time of a row for which an event was returned (UTC ms); 0: there is no such row."""
+    """The latest time of a returned row (UTC ms); 0: there is no such row."""
     recent: tuple[str, ...] = ()
-    """The ids of the last rows for which an event was returned."""
+    """The ids of the last returned rows."""
     begun: tuple[str, ...] = ()
     """The ids of answers that have begun and not ended."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the position as JSON, for storing between two starts of Reverie."""
-        return {
-            "offset": self.offset,
-            "inode": self.inode,
-            "edge": self.edge,
-            "sequence": self.sequence,
-            "timestamp": self.timestamp,
-            "recent": list(self.recent),
-            "begun": list(self.begun),
-        }
+        return as_dict(self) | {"recent": list(self.recent), "begun": list(self.begun)}
 
     @classmethod
     def of(cls, data: object) -> TailPosition | None:
         """Return the position that `as_json` wrote; None for anything else."""
-        if not isinstance(data, Mapping):
-            return None
-        numbers = [data.get(name) for name in ("offset", "inode", "sequence", "timestamp")]
-        edge, recent, begun = data.get("edge"), _texts(data.get("recent")), _texts(data.get("begun", []))
-        if not all(isinstance(number, int) for number in numbers) or not isinstance(edge, str):
-            return None
-        if recent is None or begun is None:
-            return None
-        offset, inode, sequence, timestamp = (int(number or 0) for number in numbers)
-        ids = (tuple(recent[-RECENT_IDS:]), tuple(begun[-OPEN_IDS:]))
-        return cls(max(0, offset), inode, edge, sequence, timestamp, *ids)
+        match data:
+            case {
+                "offset": int(offset),
+                "inode": int(inode),
+                "edge": str(edge),
+                "sequence": int(sequence),
+                "timestamp": int(timestamp),
+                "recent": [*recent],
+                **others,
+            }:
+                begun = others.get("begun", [])
+                if isinstance(begun, list) and all(isinstance(each, str) for each in (*recent, *begun)):
+                    ids = (tuple(recent[-RECENT_IDS:]), tuple(begun[-OPEN_IDS:]))
+                    return cls(max(0, offset), inode, edge, sequence, timestamp, *ids)
+        return None
 
 
 class Tail(Protocol):
@@ -267,7 +282,7 @@ class Tail(Protocol):
     def position(self) -> TailPosition:
         """The position after the part of the transcript that was read."""
 
-    def poll(self) -> tuple[TailEvent, ...]:
+    def poll(self) -> tuple[Turn, ...]:
         """Return the rows appended since the last poll, in order.
 
         Raises `UserError`.
@@ -282,8 +297,3 @@ class MemoryCall(Struct, frozen=True):
     input: Mapping[str, Any]
     at_ms: int
     """The time of the call (UTC ms)."""
-
-
-def _texts(value: object) -> list[str] | None:
-    whole = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return list(value) if whole and isinstance(value, list) else None

@@ -109,8 +109,8 @@ class WorkspaceFacts:
         self.transcript_problem = ""
         """The reason why the turns cannot be read; empty if they can."""
         if writer is not None and session is not None:
-            rows, self.transcript_problem = _attempt(lambda: writer.newest_turns(session), ())
-            self.turns = tuple(row.turn for row in rows)
+            transcript = writer.transcript(session.workspace_id)
+            self.turns, self.transcript_problem = _attempt(transcript.newest_turns, ())
 
         self.state: StateFacts | None = None if place is None else read_state(place.state_file)
         """The state of the agent's memory writer; None if the workspace has no file for it."""

@@ -103,16 +103,18 @@ class AgentWrites:
 
     @staticmethod
     def _newest(writer: AgentWriter, places: Sequence[SessionPlace]) -> list[SessionPlace]:
-        changed = [(max(stamp)[0], place) for place in places if (stamp := writer.transcript_stamp(place))]
+        stamps = ((place, writer.transcript(place.workspace_id).stamp()) for place in places)
+        changed = [(max(stamp)[0], place) for place, stamp in stamps if stamp]
         return [place for _at, place in sorted(changed, key=lambda each: -each[0])[:_MOST_SESSIONS]]
 
     def _calls(self, writer: AgentWriter, place: SessionPlace) -> tuple[MemoryCall, ...]:
-        stamp = writer.transcript_stamp(place)
+        transcript = writer.transcript(place.workspace_id)
+        stamp = transcript.stamp()
         known = self._read.get(place.directory)
         if known is None or known[0] != stamp:
             if len(self._read) > 4 * _MOST_SESSIONS:
                 self._read.clear()
-            known = self._read[place.directory] = (stamp, writer.memory_calls(place))
+            known = self._read[place.directory] = (stamp, transcript.memory_calls())
         return known[1]
 
     def _write(self, writer: AgentWriter, workspace_id: str, call: MemoryCall) -> Iterator[_ToolWrite]:

@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 
 from reverie.agents.base import SessionPlace
-from reverie.agents.transcripts import Tail, TailEvent, TailPosition
+from reverie.agents.transcripts import Tail, TailPosition, Turn
 from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.locks import LeaseHolder
@@ -130,7 +130,7 @@ class HostServices(Struct, frozen=True):
     """Opens the transcript of a workspace at the stored position; returns None if it has no transcript."""
     keep_tail: Callable[[str, Tail], None]
     """Stores the position up to which the transcript of a workspace was handled."""
-    turn_ended: Callable[[str, TailEvent], object]
+    turn_ended: Callable[[str, Turn], object]
     """Handles the end of a turn in a workspace."""
     launched: Callable[[], object]
     """Starts the runs that are due when the services start."""
@@ -371,26 +371,26 @@ class HostSession:
                 return
             tail = self._tails[workspace_id] = opened
             self._fresh.discard(workspace_id)
-        events = tail.poll()
+        turns = tail.poll()
         if fresh:
-            events = tuple(event for event in events if (event.turn.timestamp or 0) >= self._began)
+            turns = tuple(turn for turn in turns if (turn.timestamp or 0) >= self._began)
         elif first:
-            events = tuple(_newest_only(events))
-        for event in events:
+            turns = tuple(_newest_only(turns))
+        for turn in turns:
             if self._cancel.is_set():
                 return  # the position of the tail is not stored, so the rest is read again
-            if event.kind in _ENDS:
-                self._services.turn_ended(workspace_id, event)
-            elif event.kind == "compaction":
+            if turn.event in _ENDS:
+                self._services.turn_ended(workspace_id, turn)
+            elif turn.event == "compaction":
                 self._queue(workspace_id, partial(self._services.compacted, workspace_id))
-        if events or first:
+        if turns or first:
             self._services.keep_tail(workspace_id, tail)
 
     def _open(self, workspace_id: str, *, fresh: bool) -> Tail | None:
         place = (self._places or {}).get(workspace_id)
         writer = self._parts.home.writer
         if fresh and place is not None and writer is not None:
-            return writer.tail(place, TailPosition())
+            return writer.transcript(workspace_id).tail(TailPosition())
         return self._services.open_tail(workspace_id)
 
     def _watch(self) -> None:
@@ -433,15 +433,13 @@ class HostSession:
         self._parts.report(event, text, level, key or None)
 
 
-def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
-    """Return the last ended turn and the last compaction (summary of a conversation) in `events`.
+def _newest_only(turns: Iterable[Turn]) -> list[Turn]:
+    """Return the last ended turn and the last compaction (summary of a conversation) in `turns`.
 
     The others need no runs of their own, because they occurred while no process hosted the home.
     """
-    newest: dict[str, TailEvent] = {}
-    for event in events:
-        newest["end" if event.kind in _ENDS else event.kind] = event
-    return [event for kind, event in newest.items() if kind in ("end", "compaction")]
+    newest = {"end" if turn.event in _ENDS else turn.event: turn for turn in turns}
+    return [turn for event, turn in newest.items() if event in ("end", "compaction")]
 
 
 RETRY_S = 2.0

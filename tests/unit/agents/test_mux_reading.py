@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.mux.messages import MuxReadable
+from reverie.agents.mux.transcript import MuxTranscript
 from reverie.agents.transcripts import Message, ReadStatistics
 
 
@@ -21,7 +21,7 @@ def text(words: str) -> dict[str, Any]:
 
 def read(directory: Path) -> tuple[list[Message], ReadStatistics]:
     reading = ReadStatistics()
-    return list(MuxReadable(directory).messages(reading)), reading
+    return list(MuxTranscript(directory).messages(reading)), reading
 
 
 def test_parts_become_messages_in_order_and_tool_calls_carry_their_results(tmp_path: Path) -> None:

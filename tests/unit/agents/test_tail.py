@@ -25,7 +25,7 @@ def chat(tmp_path: Path) -> Chat:
 
 
 def ids(tail: TranscriptTail) -> list[str]:
-    return [event.turn.id for event in tail.poll()]
+    return [event.id for event in tail.poll()]
 
 
 def test_a_new_tail_announces_only_what_comes_after(chat: Chat) -> None:
@@ -62,7 +62,7 @@ def test_rows_are_typed(chat: Chat) -> None:
     chat.assistant("Note", synthetic=True)
     chat.user("New", contextBoundaryKind="reset")
     events = tail.poll()
-    kinds = [event.kind for event in events]
+    kinds = [event.event for event in events]
     assert kinds == ["message", "turn-end", "aborted", "error", "compaction", "other", "reset"]
     assert events[1].model == "anthropic:claude"
     assert [(use.call_id, use.name, use.state) for use in events[1].tools] == [
@@ -108,7 +108,7 @@ def test_an_answer_counts_when_it_ended_not_when_it_began(
     end(chat, row, "Hi", **metadata)
     later = TranscriptTail(chat.path.parent, TailPosition.of(tail.position.as_json()))
     for reader in (tail, later):
-        assert [(event.kind, event.turn.text) for event in reader.poll()] == [(kind, "Hi")]
+        assert [(event.event, event.text) for event in reader.poll()] == [(kind, "Hi")]
         assert reader.poll() == ()
 
 
@@ -139,14 +139,14 @@ def test_an_answer_costs_its_own_bytes_though_the_file_is_written_anew(chat: Cha
 def test_an_answer_that_ended_without_a_word_is_an_end(chat: Chat) -> None:
     tail = TranscriptTail(chat.path.parent, TailPosition())
     begin(chat, duration=12, usage={"inputTokens": 1})
-    assert [event.kind for event in tail.poll()] == ["turn-end"]
+    assert [event.event for event in tail.poll()] == ["turn-end"]
 
 
 def test_an_answer_that_only_began_is_none_of_the_newest_rows(chat: Chat) -> None:
     chat.turn()
     begin(chat)
     found = newest_rows(chat.path.parent)
-    assert [event.turn.id for event in found.events] == ["user-1", "assistant-2"]
+    assert [event.id for event in found.turns] == ["user-1", "assistant-2"]
     assert found.begun == ("assistant-3",)
 
 
@@ -178,7 +178,7 @@ def test_line_separators_inside_a_row_end_no_line(chat: Chat) -> None:
     tail = TranscriptTail(chat.path.parent, TailPosition())
     chat.user("one\u2028two\u2029three\x85four\x0bfive")
     (event,) = tail.poll()
-    assert event.turn.text == "one\u2028two\u2029three\x85four\x0bfive"
+    assert event.text == "one\u2028two\u2029three\x85four\x0bfive"
 
 
 def test_what_is_no_row_is_passed_over_and_counted(chat: Chat) -> None:
@@ -215,7 +215,7 @@ def test_a_compaction_that_moves_rows_away_announces_only_new_ones(chat: Chat) -
     new = chat.path.with_name("new")
     new.write_text(json.dumps(rows[1]) + "\n" + json.dumps(summary) + "\n")
     new.replace(chat.path)
-    assert [event.kind for event in tail.poll()] == ["compaction"]
+    assert [event.event for event in tail.poll()] == ["compaction"]
 
 
 def test_a_cut_file_announces_nothing_again(chat: Chat) -> None:
@@ -286,13 +286,13 @@ def test_a_pipe_in_its_place_blocks_nobody(chat: Chat) -> None:
 
 
 def test_the_newest_rows_are_read_from_the_end(chat: Chat) -> None:
-    assert newest_rows(chat.path.parent).events == ()
+    assert newest_rows(chat.path.parent).turns == ()
     for _ in range(30):
         chat.user("y" * 100)
     with chat.path.open("ab") as file:
         file.write(b'{"half')
     found = newest_rows(chat.path.parent, most_rows=4)
-    assert [event.turn.id for event in found.events] == ["user-27", "user-28", "user-29", "user-30"]
+    assert [event.id for event in found.turns] == ["user-27", "user-28", "user-29", "user-30"]
     assert found.more
     assert found.end == chat.path.stat().st_size - len(b'{"half')
 
@@ -301,7 +301,7 @@ def test_the_newest_row_is_found_however_long_it_is(chat: Chat) -> None:
     chat.user("short")
     chat.user("z" * 3_000_000)
     found = newest_rows(chat.path.parent, most_bytes=1 << 20)
-    assert found.events[-1].turn.id == "user-2"
+    assert found.turns[-1].id == "user-2"
 
 
 @settings(max_examples=examples(75), deadline=None)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW, Time, sample_parts, workspace
-from reverie.agents.mux.memory_calls import newest_memory_calls
+from reverie.agents.mux.transcript import MuxTranscript
 from reverie.errors import StoreError
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer
@@ -253,15 +253,15 @@ def test_a_persons_save_of_the_same_bytes_stays_the_persons(parts: HomeContainer
 
 
 def test_reading_calls_is_bounded_and_survives_any_damage(tmp_path: Path) -> None:
-    assert newest_memory_calls(tmp_path) == ()
+    assert MuxTranscript(tmp_path).memory_calls() == ()
     call = '{"parts":[{"type":"dynamic-tool","toolName":"memory","toolCallId":"%s","input":{},'
     call += '"output":{"success":true},"timestamp":%s}]}\n'
     lines = [call % (f"c{number}", number) for number in range(100)]
     broken = '{"memory": [\n"memory"\n{"parts": 3, "x": "memory"}\n' + call % ("bad", '"soon"')
     (tmp_path / "chat.jsonl").write_text(broken + "".join(lines))
     (tmp_path / "partial.json").mkdir()
-    assert [found.call_id for found in newest_memory_calls(tmp_path)] == [
+    assert [found.call_id for found in MuxTranscript(tmp_path).memory_calls()] == [
         f"c{number}" for number in range(100)
     ]
-    few = newest_memory_calls(tmp_path, most_bytes=5 * len(lines[-1]) + 3)
+    few = MuxTranscript(tmp_path).memory_calls(most_bytes=5 * len(lines[-1]) + 3)
     assert [found.call_id for found in few] == [f"c{number}" for number in range(95, 100)]

@@ -14,7 +14,7 @@ from helpers.expect_log import ExpectLog
 from helpers.turns import append_rows, chat_row, say_turns
 from helpers.watching import wait_until
 from reverie.agents.mux.tail import TranscriptTail
-from reverie.agents.transcripts import TailEvent, TailPosition
+from reverie.agents.transcripts import TailPosition, Turn
 from reverie.compose import open_parts
 from reverie.errors import StoreError
 from reverie.files.watch import Changes
@@ -44,9 +44,9 @@ class Recorder:
             place = parts.home.session_place(workspace_id)
             return None if place is None else TranscriptTail(place.directory, self.kept.get(workspace_id))
 
-        def turn_ended(workspace_id: str, event: TailEvent) -> None:
-            self.act(event.turn.id)
-            self.turns.append((workspace_id, event.kind, event.turn.id))
+        def turn_ended(workspace_id: str, event: Turn) -> None:
+            self.act(event.id)
+            self.turns.append((workspace_id, event.event, event.id))
 
         return HostServices(
             open_tail=open_tail,

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.base import (
+    AgentJobs,
     Companion,
     Home,
     HomeContents,
@@ -37,7 +38,6 @@ from reverie.agents.base import (
 )
 from reverie.agents.capabilities import (
     AgentCheck,
-    AgentJob,
     AgentLock,
     ComparableText,
     FailedImport,
@@ -114,7 +114,7 @@ _SETTINGS = ("settings.json",)
 _MOST_IN_USE = 64
 
 
-class ClaudeHome(Home):
+class ClaudeHome(Home, AgentJobs):
     """One Claude Code home; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
@@ -397,11 +397,7 @@ class ClaudeHome(Home):
         settings = self._stores.settings_of(self._cwd(context))
         return status_lines(directory, settings, int(self._now() * 1000), self._has_ended(directory))
 
-    def agent_jobs(self) -> tuple[AgentJob, ...]:
-        return ()  # the agent keeps no list of them
-
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-
         if not context.project_path:
             return ()
         try:

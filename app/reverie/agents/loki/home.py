@@ -17,8 +17,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.base import Home, HomeContents, Project, TranscriptSource, WatchedPlace
-from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine
+from reverie.agents.base import (
+    AgentJobs,
+    Home,
+    HomeContents,
+    Project,
+    Transcripts,
+    TranscriptSource,
+    WatchedPlace,
+)
+from reverie.agents.capabilities import StatusLine
 from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.known_layouts import loki_database, loki_root, refusals
 from reverie.agents.loki.database import database_patterns, rendered_database
@@ -66,7 +74,7 @@ _KEPT = "The agent uses this file internally."
 _DATABASE = re.compile(r"memory\.db(?:-wal|-shm)?\Z")
 
 
-class LokiHome(Home):
+class LokiHome(Home, Transcripts, AgentJobs):
     """The home of loki-mode in one project; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
@@ -190,12 +198,6 @@ class LokiHome(Home):
             ),
         )
 
-    def agent_jobs(self) -> tuple[AgentJob, ...]:
-        return ()  # the agent keeps no list of them
-
-    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        return ()
-
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Return the transcript of Claude Code that the store names, if it exists.
 
@@ -228,11 +230,7 @@ class LokiHome(Home):
         )
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-
         return ClaudeReadable(source.path)
-
-    def described_source(self, source: TranscriptSource) -> TranscriptSource:
-        return source
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         state = WatchedPlace(self._root / "state", ("LAST_ERROR.json", "claude-session.json"))

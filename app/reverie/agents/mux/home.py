@@ -1,8 +1,7 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
 Each call reads its data again, so that an instance is never outdated. Nothing is created. An id that is not a
-plain directory name is refused before it becomes a path, so no scope root ever lies outside the home. Modules
-that the first paint does not need are imported by the methods that use them.
+plain directory name is refused before it becomes a path, so no scope root ever lies outside the home.
 
 Failure: a home whose directory is missing raises `Unavailable`; a `config.json` that cannot be read is a
 sentence in `contents().problems`, and then nothing is reported as an orphan, since the list is unknown.
@@ -19,9 +18,11 @@ from reverie.agents.base import (
     Home,
     HomeContents,
     LostStore,
+    ModelPreferences,
     SessionPlace,
+    Sessions,
     Sidecars,
-    TitlesRead,
+    Transcripts,
     TranscriptSource,
     WatchedPlace,
     Workspace,
@@ -30,7 +31,10 @@ from reverie.agents.base import (
 from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
 from reverie.agents.mux.config import find_workspace, parse_config
+from reverie.agents.mux.dumps import DUMPS, dump_places, watched_dumps
 from reverie.agents.mux.locations import ACTIVITY, CONFIG, CONFIG_BYTES, COVERAGE, USAGE
+from reverie.agents.mux.lost_stores import lost_stores
+from reverie.agents.mux.memory_kinds import memory_kinds, writer_in_use
 from reverie.agents.mux.models import AGENT, dream_enabled, dream_model, writer_config, writer_place
 from reverie.agents.mux.names import (
     MULTI_PROJECT_BUCKET,
@@ -39,7 +43,10 @@ from reverie.agents.mux.names import (
     project_id,
     strip_trailing_separators,
 )
-from reverie.agents.reading import read_json
+from reverie.agents.mux.sessions import in_use, session_place, sources
+from reverie.agents.mux.stores import MuxStores, owners_of
+from reverie.agents.mux.transcript import MuxTranscript
+from reverie.agents.reading import as_object, as_text, read_json
 from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import is_directory, is_file, read_regular
@@ -51,21 +58,9 @@ if TYPE_CHECKING:
         AgentWriterConfig,
         DumpPlaces,
         MemoryKinds,
-        ModelService,
         WriterPlace,
     )
-    from reverie.agents.transcripts import (
-        MemoryCall,
-        ReadableTranscript,
-        Tail,
-        TailEvent,
-        TailPosition,
-        Transcript,
-    )
-from reverie.agents.mux.dumps import DUMPS, dump_places, watched_dumps
-from reverie.agents.mux.lost_stores import lost_stores
-from reverie.agents.mux.memory_kinds import memory_kinds, writer_in_use
-from reverie.agents.mux.stores import MuxStores, owners_of
+    from reverie.agents.transcripts import ReadableTranscript, Transcript
 
 KIND = "mux"
 CAPS = Caps(
@@ -82,7 +77,7 @@ _PROBLEMS_SHOWN = 100
 _ARRAY_INDEX_LIMIT = 2**32 - 1
 
 
-class MuxHome(Home):
+class MuxHome(Home, Transcripts, Sessions, ModelPreferences):
     """One mux or xum home; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
@@ -172,7 +167,6 @@ class MuxHome(Home):
         return tuple(found)
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-
         contents = self.contents()
         return lost_stores(self._root, contents, self.roots(contents), owners_of(contents))
 
@@ -200,28 +194,20 @@ class MuxHome(Home):
             raise user_error_from_os(error, f"{ACTIVITY} could not be read.") from error
         except ValueError:
             return ()  # the agent, too, starts afresh from a damaged one
-        version = data.get("version") if isinstance(data, dict) else None
+        version = as_object(data).get("version")
         if version != 1 or version is True:
             return ()  # of another version the agent, too, reads nothing
-        entries = data.get("workspaces")
-        return tuple(_recencies(entries)) if isinstance(entries, dict) else ()
+        return tuple(_recencies(as_object(data.get("workspaces"))))
 
     def transcript(self, workspace_id: str) -> Transcript:
-        # Late: json lines are read by harvests only.
-        from reverie.agents.mux.transcript import MuxTranscript
-
         _refuse_hostile_id(workspace_id)
         return MuxTranscript(self._root / "sessions" / workspace_id)
 
     def session_place(self, workspace_id: str) -> SessionPlace:
-        from reverie.agents.mux.sessions import session_place
-
         _refuse_hostile_id(workspace_id)
         return session_place(self._root, workspace_id)
 
     def sessions_in_use(self) -> tuple[SessionPlace, ...]:
-        from reverie.agents.mux.sessions import in_use
-
         return in_use(self._root, self.contents(), dict(self.recencies()))
 
     def session_watches(self) -> tuple[WatchedPlace, ...]:
@@ -244,9 +230,6 @@ class MuxHome(Home):
         model = dream_model(config, workspace_id, self._metadata_id)
         return AgentDreamConfig(model, definition, dream_enabled(config), problem)
 
-    def model_services(self) -> tuple[ModelService, ...]:
-        return ()  # config.json names none that Reverie could ask
-
     def workspace(self, workspace_id: str) -> Workspace | None:
         self._require_available()
         _refuse_hostile_id(workspace_id)
@@ -256,7 +239,6 @@ class MuxHome(Home):
         return find_workspace(data, workspace_id, self._metadata_id)
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
-
         context = self.context(workspace_id=workspace_id)
         listed = find_workspace(self._config()[0], workspace_id, self._metadata_id)
         return writer_place(self._root, workspace_id, context.project_path, listed)
@@ -265,49 +247,15 @@ class MuxHome(Home):
         return dump_places(self._root)
 
     def writer_config(self, workspace_id: str) -> AgentWriterConfig:
-
         config = writer_config(self._config()[0], workspace_id, self._metadata_id)
         definition, problem = self._definition(AGENT)
         return replace(config, definition=definition, problem=problem)
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        from reverie.agents.mux.sessions import sources
-
         return sources(self._root, self.contents(), project_path)
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.mux.messages import MuxReadable
-
-        return MuxReadable(source.path)
-
-    def described_source(self, source: TranscriptSource) -> TranscriptSource:
-        return source  # the list says it all
-
-    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
-        return TitlesRead()  # config.json names them
-
-    def resolve_project(self, project_path: str) -> str:
-        return project_path
-
-    def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
-        from reverie.agents.mux.tail import TranscriptTail
-
-        return TranscriptTail(place.directory, position)
-
-    def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
-        from reverie.agents.mux.tail import newest_rows
-
-        return newest_rows(place.directory).events
-
-    def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
-        from reverie.agents.mux.memory_calls import newest_memory_calls
-
-        return newest_memory_calls(place.directory)
-
-    def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
-        from reverie.agents.mux.memory_calls import transcript_stamp
-
-        return transcript_stamp(place.directory)
+        return MuxTranscript(source.path)
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return (
@@ -333,7 +281,6 @@ class MuxHome(Home):
         The content is None if the file is missing or cannot be read; the message is empty unless it cannot be
         read.
         """
-
         try:
             return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""
         except FileNotFoundError:
@@ -369,8 +316,7 @@ class MuxHome(Home):
             data = read_json(self._root / "sessions" / directory_name / "metadata.json", _METADATA_BYTES)
         except (OSError, ValueError):
             return None  # then the id is made from the names, as the agent does
-        identity = data.get("id") if isinstance(data, dict) else None
-        return identity if isinstance(identity, str) and identity else None
+        return as_text(as_object(data).get("id")) or None
 
 
 def _context(workspace_id: str | None, project_path: str) -> ScopeContext:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reverie.agents.base import HomeContents, SessionPlace, TranscriptSource
 from reverie.agents.mux.names import is_plain_component
-from reverie.agents.mux.transcript import FILES
+from reverie.agents.mux.rows import FILES
 from reverie.files.directory import is_directory
 
 _MOST_IN_USE = 256

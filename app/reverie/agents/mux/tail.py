@@ -1,4 +1,4 @@
-"""The growing end of a mux transcript as events.
+"""The growing end of a mux transcript.
 
 Threading, failure: as in `agents.mux.transcript`.
 """
@@ -6,29 +6,24 @@ Threading, failure: as in `agents.mux.transcript`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from reverie.agents.mux.transcript import row_metadata, turn_of
-from reverie.agents.reading import as_text, objects_of
+from reverie.agents.mux.rows import FILES, turn_of
 from reverie.agents.transcript_lines import LINE_BYTES, decoded_row, reading_transcript
 from reverie.agents.transcripts import (
     OPEN_IDS,
     RECENT_IDS,
-    TailEvent,
-    TailKind,
     TailPosition,
-    TailToolUse,
     Turn,
 )
 from reverie.values import Struct, field
 
-FILE = "chat.jsonl"
+FILE = FILES[-1]
 _BLOCK_BYTES = 1 << 20
 _REREAD_BYTES = 8 << 20
 _EDGE_BYTES = 64
-_MARKS_OF_AN_END = ("duration", "usage", "finishReason")
 
 
 class _Announced(Struct):
@@ -68,7 +63,7 @@ class _Announced(Struct):
 
 
 class TranscriptTail:
-    """A reader of one session's growing transcript; `poll` returns each new row once, as a typed event.
+    """A reader of one session's growing transcript; `poll` returns each new row once.
 
     A poll reads only the bytes that were appended since the last one. Without `position`, reading begins at
     the current end of the file, and only later rows are returned; with `TailPosition()`, all rows are.
@@ -106,31 +101,31 @@ class TranscriptTail:
             self._offset, self._inode, self._edge.hex(), known.sequence, known.timestamp, *ids
         )
 
-    def poll(self) -> tuple[TailEvent, ...]:
+    def poll(self) -> tuple[Turn, ...]:
         """Return the rows appended since the last poll, in order."""
         try:
             with reading_transcript(self._path) as file:
                 self._require_same(file)
-                return tuple(self._events(file))
+                return tuple(self._turns(file))
         except FileNotFoundError:
             self._begin(0)
             return ()
 
-    def _events(self, file: BinaryIO) -> Iterator[TailEvent]:
+    def _turns(self, file: BinaryIO) -> Iterator[Turn]:
         last_begun = 0
         for line in self._lines(file):
-            event = event_of(line)
+            turn = _turn_in(line)
             last_begun = 0
-            if event is None:
+            if turn is None:
                 self.skipped += 1
-            elif not self._announced.is_new(event.turn):
+            elif not self._announced.is_new(turn):
                 continue
-            elif event.kind == "begun":
-                self._announced.note_begun(event.turn.id)
+            elif turn.event == "begun":
+                self._announced.note_begun(turn.id)
                 last_begun = len(line)
             else:
-                self._announced.note(event.turn)
-                yield event
+                self._announced.note(turn)
+                yield turn
         if last_begun and not self._half:
             self._offset, self._edge = self._offset - last_begun, self._edge_before
 
@@ -193,8 +188,8 @@ class TranscriptTail:
     def _to_the_end(self) -> None:
         """Set the position to the end of the last complete line, and store the newest rows."""
         rows = newest_rows(self._path.parent, most_rows=RECENT_IDS)
-        for event in rows.events:
-            self._announced.note(event.turn)
+        for turn in rows.turns:
+            self._announced.note(turn)
         for turn_id in rows.begun:
             self._announced.note_begun(turn_id)
         self._offset, self._inode, self._edge = rows.end, rows.inode, rows.edge
@@ -203,7 +198,7 @@ class TranscriptTail:
 class NewestRows(Struct, frozen=True):
     """The newest rows of a transcript, and the position after them."""
 
-    events: tuple[TailEvent, ...] = ()
+    turns: tuple[Turn, ...] = ()
     """The rows, oldest first, without answers that are still being written."""
     begun: tuple[str, ...] = ()
     """The ids of the answers that are still being written."""
@@ -249,56 +244,19 @@ def _read_back(file: BinaryIO, most_rows: int, most_bytes: int) -> NewestRows:
     begin = 0 if start == 0 else data.find(b"\n") + 1
     lines_of = data[begin:end].split(b"\n")[:-1] if end > begin else []
     kept = [line for line in lines_of if line.strip()]
-    events = (event_of(line) for line in kept[-most_rows:])
-    seen: dict[str, TailEvent] = {}
-    for event in events:
-        if event is not None:
-            seen[event.turn.id] = event
+    turns = map(_turn_in, kept[-most_rows:])
+    # The last row with an id has its place at the first one.
+    seen = {turn.id: turn for turn in turns if turn is not None}
     more = start > 0 or len(kept) > most_rows
     edge = data[max(0, end - _EDGE_BYTES) : end]
-    rows = tuple(event for event in seen.values() if event.kind != "begun")
-    begun = tuple(event.turn.id for event in seen.values() if event.kind == "begun")
+    rows = tuple(turn for turn in seen.values() if turn.event != "begun")
+    begun = tuple(turn.id for turn in seen.values() if turn.event == "begun")
     return NewestRows(rows, begun, start + end, status.st_ino, edge, more)
 
 
-def event_of(line: bytes) -> TailEvent | None:
-    """Return the event for the row in `line`; None if the line contains no row."""
+def _turn_in(line: bytes) -> Turn | None:
     row = decoded_row(line)
-    turn = None if row is None else turn_of(row)
-    if row is None or turn is None:
-        return None
-    metadata = row_metadata(row)
-    return TailEvent(
-        _event_kind(turn, metadata, empty=not row.get("parts")),
-        turn,
-        tuple(_tools(row)),
-        as_text(metadata.get("model")) or None,
-        as_text(metadata.get("error")),
-    )
-
-
-def _event_kind(turn: Turn, metadata: Mapping[str, Any], *, empty: bool) -> TailKind:
-    if turn.kind == "boundary":
-        return "compaction"
-    if turn.kind == "reset":
-        return "reset"
-    if turn.kind != "message":
-        return "other"
-    if turn.role != "assistant":
-        return "message"
-    if metadata.get("error") or metadata.get("errorType"):
-        return "error"
-    if metadata.get("partial") is True:
-        return "aborted"
-    return "begun" if empty and not any(name in metadata for name in _MARKS_OF_AN_END) else "turn-end"
-
-
-def _tools(row: Mapping[str, Any]) -> Iterator[TailToolUse]:
-    for part in objects_of(row.get("parts")):
-        name = part.get("toolName")
-        if part.get("type") == "dynamic-tool" and isinstance(name, str):
-            call_id, state = as_text(part.get("toolCallId")), as_text(part.get("state"))
-            yield TailToolUse(call_id, name, part.get("input"), part.get("output"), state)
+    return None if row is None else turn_of(row)
 
 
 def _hex(text: str) -> str:

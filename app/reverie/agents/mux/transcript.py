@@ -14,20 +14,43 @@ if a file cannot be read.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.reading import as_count, as_object, objects_of, texts_of
-from reverie.agents.transcript_lines import decoded_rows, transcript_lines
-from reverie.agents.transcripts import Boundary, Turn, TurnKind
-from reverie.errors import Unavailable
+from reverie.agents.mux.rows import FILES, row_metadata, turn_of
+from reverie.agents.mux.tail import TranscriptTail, newest_rows
+from reverie.agents.reading import as_shown, as_text, objects_of
+from reverie.agents.transcript_lines import decoded_row, decoded_rows, opened_transcript, transcript_lines
+from reverie.agents.transcripts import (
+    Boundary,
+    MemoryCall,
+    Message,
+    MessageKind,
+    ReadStatistics,
+    Speaker,
+    TailPosition,
+    ToolUse,
+    Turn,
+    TurnKind,
+)
+from reverie.errors import Unavailable, UserError
 
 LARGEST = 1 << 30
 """The largest transcript that is read from its beginning, in bytes: some seconds' work."""
-FILES = ("chat-archive.jsonl", "chat.jsonl")
 _BOUNDARY_MARKS = (b"compactionBoundary", b"compaction-request")
-_COMPACTED = ("user", "idle", "heartbeat")
+_STREAMED = "partial.json"
+_MEMORY_TOOLS = frozenset({"memory", "memory_write"})
+_MEMORY_MARK = b'"memory'
+_KINDS: dict[TurnKind, MessageKind] = {
+    "message": "message",
+    "synthetic": "context",
+    "request": "event",
+    "boundary": "summary",
+    "reset": "event",
+}
+_log = logging.getLogger("reverie.transcripts")
 
 
 class MuxTranscript:
@@ -70,6 +93,61 @@ class MuxTranscript:
                 previous, request = turn.sequence, None
         return tuple(found.values())
 
+    def newest_turns(self) -> tuple[Turn, ...]:
+        """Return the newest rows, oldest first, without answers that are still being written."""
+        return newest_rows(self._directory).turns
+
+    def tail(self, position: TailPosition | None) -> TranscriptTail:
+        """Return a reader of the rows that are appended after `position`; None: from now on."""
+        return TranscriptTail(self._directory, position)
+
+    def memory_calls(self, *, most_bytes: int = 2 << 20) -> tuple[MemoryCall, ...]:
+        """Return the newest successful calls of memory tools, oldest first, each once.
+
+        The calls are described in formats/mux.md sections 6, 13 and 14. Reads the answer that is being
+        streamed (`partial.json`), the current file and the archive, newest first, and of these at most
+        `most_bytes` bytes. A call without a time is left out. An unreadable file counts as empty, so that it
+        does not prevent a snapshot of the memories.
+        """
+        found: dict[str, MemoryCall] = {}
+        left = most_bytes
+        for name in (_STREAMED, *reversed(FILES)):
+            data = _end_of(self._directory / name, left)
+            left -= len(data)
+            for line in [data] if name == _STREAMED else data.split(b"\n"):
+                row = decoded_row(line) if _MEMORY_MARK in line else None
+                for call in _calls(row) if row is not None else ():
+                    found.setdefault(call.call_id, call)
+        return tuple(sorted(found.values(), key=lambda call: call.at_ms))
+
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        """Return (time of change in ns, size, inode) of each existing file of the transcript."""
+        found = []
+        for name in (*FILES, _STREAMED):
+            with contextlib.suppress(OSError):
+                status = (self._directory / name).stat()
+                found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+        return tuple(found)
+
+    def messages(self, reading: ReadStatistics) -> Iterator[Message]:
+        """Yield every message in order, one for each part of a row.
+
+        For pictures and other files, the message has only their kind. `reading`: the counts to which the
+        lines are added.
+        """
+        number, seen = 0, set[int]()
+        for row in self.rows():
+            reading.lines += 1
+            turn = turn_of(row)
+            if turn is None:
+                reading.unknown += 1
+            elif turn.sequence not in seen:
+                seen.add(turn.sequence)
+                for message in _parts(row, turn, number):
+                    number = message.number + 1
+                    yield message
+        reading.broken += self.skipped
+
     def rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
         """Yield the decoded rows of the transcript: of the archive, then of the current file.
 
@@ -101,51 +179,83 @@ class MuxTranscript:
         self.skipped += 1
 
 
-def turn_of(row: dict[str, Any]) -> Turn | None:
-    """Return the row as a turn; None if it has no id, role or sequence."""
-    metadata = row_metadata(row)
-    identity, role, sequence = row.get("id"), row.get("role"), as_count(metadata.get("historySequence"))
-    if not isinstance(identity, str) or not identity or sequence is None:
-        return None
-    if role not in ("system", "user", "assistant"):
-        return None
-    texts = [part.get("text") for part in objects_of(row.get("parts")) if part.get("type") == "text"]
-    return Turn(
-        id=identity,
-        role=role,
-        text="\n".join(texts_of(texts)),
-        sequence=sequence,
-        timestamp=_timestamp(metadata.get("timestamp")),
-        kind=_kind(role, metadata),
-        finished=metadata.get("partial") is not True and not metadata.get("error"),
+def _parts(row: dict[str, Any], turn: Turn, number: int) -> Iterator[Message]:
+    model = turn.model or ""
+    for part in objects_of(row.get("parts")):
+        kind, text, tool = _KINDS[turn.kind], as_text(part.get("text")), None
+        if part.get("type") == "reasoning":
+            kind = "reasoning"
+        elif part.get("type") == "dynamic-tool":
+            kind, tool = "tool", _tool(part)
+        elif part.get("type") == "file":
+            text = f"[{as_text(part.get('mediaType')) or 'file'}]"
+        if text or tool is not None:
+            yield _message(number, turn, kind, text, tool, model)
+            number += 1
+    if not turn.finished:
+        yield _message(number, turn, "event", "The answer was cut off.", None, model)
+
+
+def _message(
+    number: int, turn: Turn, kind: MessageKind, text: str, tool: ToolUse | None, model: str
+) -> Message:
+    speaker: Speaker = "tool" if tool is not None else turn.role
+    return Message(number, speaker, kind, text, turn.id, turn.timestamp, tool, model)
+
+
+def _tool(part: dict[str, Any]) -> ToolUse:
+    output, state = part.get("output"), part.get("state")
+    failed = state == "output-error" or (isinstance(output, dict) and output.get("success") is False)
+    if output is None and state == "output-error":
+        output = part.get("errorText", "")
+    return ToolUse(
+        as_text(part.get("toolName")) or "?",
+        as_shown(part.get("input")),
+        None if output is None else as_shown(output),
+        failed,
     )
 
 
-def _kind(role: str, metadata: dict[str, Any]) -> TurnKind:
-    if role == "assistant" and _is_boundary(metadata):
-        return "boundary"
-    if metadata.get("contextBoundaryKind") == "reset":
-        return "reset"
-    own = (as_object(metadata.get(name)) for name in ("muxMetadata", "cmuxMetadata"))
-    if role == "user" and any(item.get("type") == "compaction-request" for item in own):
-        return "request"
-    return "synthetic" if metadata.get("synthetic") is True else "message"
+def _end_of(path: Path, most: int) -> bytes:
+    """Return at most the last `most` bytes of a file, from the beginning of a line; empty if unreadable."""
+    if most <= 0:
+        return b""
+    try:
+        with opened_transcript(path) as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - most))
+            data = file.read(most)
+    except FileNotFoundError:
+        return b""
+    except (OSError, UserError) as error:
+        _log.info("the transcript %s says nothing of who wrote a memory: %s", path.name, error)
+        return b""
+    return data if size <= most else data[data.find(b"\n") + 1 :]
 
 
-def _is_boundary(metadata: dict[str, Any]) -> bool:
-    compacted, epoch = metadata.get("compacted"), as_count(metadata.get("compactionEpoch"))
-    return (
-        metadata.get("compactionBoundary") is True
-        and (compacted is True or compacted in _COMPACTED)
-        and bool(epoch)
-    )
+def _calls(row: dict[str, Any]) -> Iterator[MemoryCall]:
+    said_at = row_metadata(row).get("timestamp")
+    for part in _call_parts(row.get("parts"), "type"):
+        if part.get("type") != "dynamic-tool":
+            continue
+        at = part.get("timestamp", said_at)
+        yield from _call(part, part.get("toolCallId"), at)
+        for number, nested in enumerate(_call_parts(part.get("nestedCalls"), "toolName")):
+            nested_id = nested.get("toolCallId") or f"{part.get('toolCallId')}/{number}"
+            yield from _call(nested, nested_id, nested.get("timestamp", at))
 
 
-def row_metadata(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a row; empty if it has none."""
-    return as_object(row.get("metadata"))
+def _call(part: Mapping[str, Any], call_id: object, at: object) -> Iterator[MemoryCall]:
+    tool, given, output = part.get("toolName"), part.get("input"), part.get("output")
+    if isinstance(output, dict) and isinstance(output.get("value"), dict):
+        output = output["value"]
+    done = isinstance(output, dict) and output.get("success") is True
+    if not isinstance(at, int | float) or isinstance(at, bool):
+        return
+    if tool in _MEMORY_TOOLS and done and isinstance(given, dict) and isinstance(call_id, str):
+        with contextlib.suppress(ValueError, OverflowError):
+            yield MemoryCall(call_id, str(tool), given, int(at))
 
 
-def _timestamp(value: Any) -> int | None:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
-    return int(value) if good else None
+def _call_parts(value: object, name: str) -> list[Mapping[str, Any]]:
+    return [part for part in objects_of(value) if name in part]

@@ -14,7 +14,7 @@ from typing import Any
 from reverie.agents.base import Home, Workspace
 from reverie.agents.capabilities import WriterPlace
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
-from reverie.agents.transcripts import TailEvent
+from reverie.agents.transcripts import Turn
 from reverie.errors import UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
 from reverie.files.rooted import RootedDirectory
@@ -394,15 +394,13 @@ class WriterJob(SingleFileJob[MemoryDraft, WriterTask]):
         return {key: before}, {key: written(before, self._parts.clock())}
 
 
-def said_since(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
+def said_since(rows: tuple[Turn, ...], since: str | None) -> list[str]:
     """Return the person's messages after the message with the id `since`.
 
     Returns all of them if `since` is not among the rows.
     """
-    position = next((at for at, row in enumerate(rows) if row.turn.id == since), -1)
-    return [
-        row.turn.text for row in rows[position + 1 :] if row.kind == "message" and row.turn.role == "user"
-    ]
+    position = next((at for at, row in enumerate(rows) if row.id == since), -1)
+    return [row.text for row in rows[position + 1 :] if row.event == "message" and row.role == "user"]
 
 
 def first_text(paths: tuple[Path, ...]) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from reverie.agents.transcripts import TailEvent
+from reverie.agents.transcripts import Turn
 from reverie.jobs.single_file.job import json_of
 from reverie.llm.wire import sanitise
 from reverie.text.redact import in_texts
@@ -43,7 +43,7 @@ class Events(Struct, frozen=True):
         return json_of(self.items)
 
 
-def events_of(rows: Iterable[TailEvent], *, max_chars: int = MAX_JSON_CHARS) -> Events:
+def events_of(rows: Iterable[Turn], *, max_chars: int = MAX_JSON_CHARS) -> Events:
     """Convert transcript rows to events of people, the model and its tools, trimmed to `max_chars`."""
     found = [event for event in map(_event, rows) if event is not None]
     return Events(tuple(trimmed(found, max_chars)), len(found))
@@ -91,13 +91,13 @@ def clamped(event: dict[str, Any], max_chars: int) -> list[dict[str, Any]]:
     return []
 
 
-def _event(row: TailEvent) -> dict[str, Any] | None:
+def _event(row: Turn) -> dict[str, Any] | None:
     """Return the event of a transcript row; None if the row is not relevant."""
-    if row.kind in ("other", "reset") or row.turn.role == "system":
+    if row.event in ("other", "reset") or row.role == "system":
         return None
-    event: dict[str, Any] = {"historySequence": row.turn.sequence, "role": row.turn.role}
-    if row.turn.text:
-        event["text"] = row.turn.text
+    event: dict[str, Any] = {"historySequence": row.sequence, "role": row.role}
+    if row.text:
+        event["text"] = row.text
     calls = [
         {
             **columns(tool, "toolCallId=call_id toolName=name input"),

@@ -19,7 +19,7 @@ from reverie.agents.base import SessionPlace, Workspace
 from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
 from reverie.agents.reading import as_object
 from reverie.agents.scopes import ScopeContext
-from reverie.agents.transcripts import Tail, TailEvent, TailPosition
+from reverie.agents.transcripts import Tail, TailPosition, Turn
 from reverie.errors import UserError
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.single_file.service import FileOutcome, FileService, Gate, NoRun, StateTable
@@ -126,22 +126,21 @@ class WriterService(FileService[WriterOutcome]):
         super().__init__(parts.run, cancel)
         self._parts = parts
 
-    def on_turn_end(self, workspace_id: str, event: TailEvent) -> WriterOutcome:
-        """Handle one event of the transcript: count a completed turn, and run the writer if it is due.
+    def on_turn_end(self, workspace_id: str, turn: Turn) -> WriterOutcome:
+        """Handle one row of the transcript: count a completed turn, and run the writer if it is due.
 
         Only `turn-end` counts; `aborted` and `error` are reported; all other kinds are ignored.
         """
 
         def count(ready: _Ready, counter: TurnCounter) -> tuple[RunStart, str | None]:
-            if event.kind != "turn-end":
+            if turn.event != "turn-end":
                 raise NoRun("not-completed", "The turn was aborted or failed, so it is not counted.")
-            return counter.count(event.turn, ready.interval), event.model
+            return counter.count(turn, ready.interval), turn.model
 
-        message_id = event.turn.id
-        if event.kind not in ("turn-end", "aborted", "error"):
+        if turn.event not in ("turn-end", "aborted", "error"):
             text = "This row does not end an assistant turn."
-            return self.refuse("not-completed", text, workspace_id, message_id, level=None)
-        return self.answer(workspace_id, partial(self._counted, workspace_id, count, "turn"), message_id)
+            return self.refuse("not-completed", text, workspace_id, turn.id, level=None)
+        return self.answer(workspace_id, partial(self._counted, workspace_id, count, "turn"), turn.id)
 
     def run_now(self, workspace_id: str, force: bool = False) -> WriterOutcome:
         """Count all uncounted turns and run the writer at a person's request.
@@ -151,10 +150,10 @@ class WriterService(FileService[WriterOutcome]):
         """
 
         def count(ready: _Ready, counter: TurnCounter) -> tuple[RunStart, str | None]:
-            ends = [row for row in self._rows(workspace_id) if row.kind == "turn-end"]
+            ends = [turn for turn in self._turns(workspace_id) if turn.event == "turn-end"]
             if not ends:
                 raise NoRun("not-due", "The transcript contains no completed assistant turn.")
-            start = counter.catch_up([row.turn for row in ends], ready.interval, force=force)
+            start = counter.catch_up(ends, ready.interval, force=force)
             # If forced, everything is read again, not only what is new.
             return replace(start, since=None) if force else start, ends[-1].model
 
@@ -168,7 +167,8 @@ class WriterService(FileService[WriterOutcome]):
         writer, place = self._parts.run.home.writer, self._session(workspace_id)
         if writer is None or place is None:
             return None
-        return writer.tail(place, TailPosition.of(dict(self._parts.marks.of(workspace_id).tail)))
+        position = TailPosition.of(dict(self._parts.marks.of(workspace_id).tail))
+        return writer.transcript(workspace_id).tail(position)
 
     def keep_tail(self, workspace_id: str, tail: Tail) -> None:
         """Record the position of `tail`. Call this when all its events so far have been processed."""
@@ -200,9 +200,9 @@ class WriterService(FileService[WriterOutcome]):
         sessions = self._parts.run.home.sessions
         return None if sessions is None else sessions.session_place(workspace_id)
 
-    def _rows(self, workspace_id: str) -> tuple[TailEvent, ...]:
+    def _turns(self, workspace_id: str) -> tuple[Turn, ...]:
         writer, session = self._parts.run.home.writer, self._session(workspace_id)
-        return () if writer is None or session is None else writer.newest_turns(session)
+        return () if writer is None or session is None else writer.transcript(workspace_id).newest_turns()
 
     def _ready(self, workspace_id: str, *, by_hand: bool) -> _Ready:
         """Return the workspace with the facts that a run needs.
@@ -282,7 +282,7 @@ class WriterService(FileService[WriterOutcome]):
         details = {"triggerMessageId": message_id, "model": engine.name}
         self.log(logging.DEBUG, f"started: {text}", workspace_id, message_id, engine.name)
         self.note("started", text, workspace_id, details=details)
-        rows = self._rows(workspace_id)
+        rows = self._turns(workspace_id)
         task = WriterTask(
             target=ready.target,
             context=ready.context,

@@ -37,7 +37,7 @@ def test_events_have_the_shape_of_the_agents_own(tmp_path: Path) -> None:
     chat.assistant("", parts=[tool])
     chat.assistant("for itself", synthetic=True)
     chat.user("forget", contextBoundaryKind="reset")
-    found = events_of(newest_rows(chat.path.parent).events)
+    found = events_of(newest_rows(chat.path.parent).turns)
     assert json.loads(found.as_json()) == [
         {"historySequence": 1001, "role": "user", "text": "Hi"},
         {
@@ -56,7 +56,7 @@ def test_half_characters_are_made_whole(tmp_path: Path) -> None:
             b'{"id":"user-1","role":"user","metadata":{"historySequence":1},'
             b'"parts":[{"type":"text","text":"a\\ud83db"}]}\n'
         )
-    found = events_of(newest_rows(chat.path.parent).events)
+    found = events_of(newest_rows(chat.path.parent).turns)
     assert found.items[0]["text"] == "a\ufffdb"
     found.as_json().encode()
 

@@ -14,7 +14,7 @@ import pytest
 from helpers.benches import Time, again, sample_parts
 from helpers.chats import Chat
 from reverie.agents.mux.tail import TranscriptTail
-from reverie.agents.transcripts import TailEvent, TailPosition
+from reverie.agents.transcripts import TailPosition, Turn
 from reverie.errors import StoreError
 from reverie.jobs.single_file.writer import MemoryDraft, WriterTask
 from reverie.jobs.single_file.writer_service import WriterOutcome, WriterService
@@ -91,7 +91,7 @@ class Desk:
         path = self.root / "config.json"
         path.write_text(json.dumps({**json.loads(path.read_bytes()), **changes}))
 
-    def event(self, said: str = "Go on.", **metadata: Any) -> TailEvent:
+    def event(self, said: str = "Go on.", **metadata: Any) -> Turn:
         self.time.now += 60_000
         self.chat.turn(said, **metadata)
         return self.tail.poll()[-1]
@@ -569,7 +569,7 @@ def test_what_the_agent_itself_read_after_a_run_that_failed_is_not_read_again(de
     assert desk.turn("two").outcome == "failed"
     desk.engine.end = EngineResult("completed")
     last = desk.event("three")
-    desk.state = {**desk.state, "turnsSinceLastRun": 0, "lastRunMessageId": last.turn.id}
+    desk.state = {**desk.state, "turnsSinceLastRun": 0, "lastRunMessageId": last.id}
     assert desk.writer.on_turn_end(ACME, last).gate == "stood-down"
     desk.turn("four")
     assert desk.turn("five").succeeded
@@ -749,4 +749,4 @@ def test_a_kept_tail_goes_on_where_it_stood(desk: Desk) -> None:
     later = desk.another(again(desk.parts)).open_tail(ACME)
     assert later is not None
     assert later.position != TailPosition()
-    assert [event.turn.id for event in later.poll()] == ["user-3", "assistant-4"]
+    assert [event.id for event in later.poll()] == ["user-3", "assistant-4"]
