@@ -12,6 +12,7 @@ from reverie.agents.transcripts import Message, ToolUse
 from reverie.values import replace
 
 HELD = 200
+_NO_TOOL = ToolUse("?", "")
 
 
 class Pairing:
@@ -39,24 +40,21 @@ class Pairing:
             self._waiting[call_id] = self._places[call_id] = self._left + len(self._held) - 1
         yield from self._ready()
 
-    def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
-        """Add `output`, the result of the call `call_id`; yield the messages that wait for no result.
+    def result(self, call_id: str, late: Message) -> Iterator[Message]:
+        """Add the result of the call `call_id`; yield the messages that wait for no result.
 
-        `is_error`: whether the call failed. `late`: the message to yield instead if the message of the call
-        was yielded already, or never came.
+        `late`: a message with the result alone, to yield if the message of the call was yielded already, or
+        never came.
         """
         place = self._waiting.pop(call_id, None)
         if place is None:
             self._held.append(late)
         else:
             index = place - self._left
-            message = self._held[index]
-            tool = message.tool or ToolUse("?", "")
-            self._held[index] = replace(
-                message,
-                tool=replace(tool, output=output, is_error=is_error or tool.is_error),
-                cut=message.cut + late.cut,
-            )
+            message, result = self._held[index], late.tool or _NO_TOOL
+            tool = message.tool or _NO_TOOL
+            tool = replace(tool, output=result.output, is_error=result.is_error or tool.is_error)
+            self._held[index] = replace(message, tool=tool, cut=message.cut + late.cut)
         yield from self._ready()
 
     def mark_failed(self, call_id: str) -> bool:
@@ -68,8 +66,9 @@ class Pairing:
         if place < self._left:
             return False
         message = self._held[place - self._left]
-        tool = message.tool or ToolUse("?", "")
-        self._held[place - self._left] = replace(message, tool=replace(tool, is_error=True))
+        self._held[place - self._left] = replace(
+            message, tool=replace(message.tool or _NO_TOOL, is_error=True)
+        )
         return True
 
     def rest(self) -> Iterator[Message]:

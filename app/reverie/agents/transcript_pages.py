@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reverie.agents.transcripts import Message, ReadableTranscript, ReadStatistics
-from reverie.values import Struct
+from reverie.values import Struct, replace
 
 PAGE_MESSAGES = 120
 PAGE_CHARS = 150_000
@@ -27,20 +27,6 @@ Stamp = tuple[tuple[str, int, int], ...]
 """The name, size and modification time (ns) of each file of a transcript; for comparison only."""
 
 
-class TranscriptStatistics(Struct, frozen=True):
-    """Counts of the lines of a transcript read so far, as an immutable copy of `ReadStatistics`."""
-
-    lines: int = 0
-    unknown: int = 0
-    """The number of records of a kind that Reverie does not know."""
-    broken: int = 0
-    """The number of lines that are damaged or too long."""
-    half_written: bool = False
-    """Whether the last line is incomplete."""
-    problems: tuple[str, ...] = ()
-    """Messages about parts that could not be read."""
-
-
 class Page(Struct, frozen=True):
     """Consecutive messages of a transcript."""
 
@@ -48,8 +34,8 @@ class Page(Struct, frozen=True):
     """The messages, in order."""
     at_end: bool
     """Whether the last message of the transcript, at present, is among them."""
-    facts: TranscriptStatistics
-    """Counts of the lines of the transcript read so far."""
+    facts: ReadStatistics
+    """Counts of the lines of the transcript read so far; a copy, which does not change."""
 
 
 class PagedTranscript:
@@ -163,11 +149,8 @@ class PagedTranscript:
             self._next = found.number + 1
         return found
 
-    def _facts(self) -> TranscriptStatistics:
-        reading = self._reading
-        return TranscriptStatistics(
-            reading.lines, reading.unknown, reading.broken, reading.half_written, tuple(reading.problems)
-        )
+    def _facts(self) -> ReadStatistics:
+        return replace(self._reading, problems=[*self._reading.problems])
 
 
 def weight(message: Message) -> int:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol
 
-from reverie.values import Struct, as_dict, field
+from reverie.values import Struct, as_dict, field, replace
 
 SHOWN_CHARS = 200_000
 """Maximum number of characters that a message shows of a text."""
@@ -82,7 +82,7 @@ class Message(Struct, frozen=True):
 
 
 class ReadStatistics(Struct):
-    """Counts of the lines of a transcript read so far, updated while messages are read."""
+    """Counts of the lines of a transcript read so far; readers update them while they yield messages."""
 
     lines: int = 0
     unknown: int = 0
@@ -114,6 +114,22 @@ def shortened(text: str) -> tuple[str, int]:
     """
     text = without_escapes(text)
     return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)
+
+
+def shortened_message(
+    speaker: Speaker, kind: MessageKind, text: str, *, tool: ToolUse | None = None, **facts: Any
+) -> Message:
+    """Return a message without a number, its text and those of its `tool` cut by `shortened`.
+
+    `facts`: the other fields of the message.
+    """
+    text, cut = shortened(text)
+    if tool is not None:
+        asked, of_input = shortened(tool.input)
+        answer, of_output = shortened(tool.output or "")
+        tool = replace(tool, input=asked, output=None if tool.output is None else answer)
+        cut += of_input + of_output
+    return Message(0, speaker, kind, text, tool=tool, cut=cut, **facts)
 
 
 class ReadableTranscript(Protocol):

@@ -23,7 +23,15 @@ from reverie.agents.claude.transcript import (
 )
 from reverie.agents.reading import as_object, as_shown, as_text, texts_of
 from reverie.agents.tool_pairing import Pairing
-from reverie.agents.transcripts import Message, MessageKind, ReadStatistics, Speaker, ToolUse, shortened
+from reverie.agents.transcripts import (
+    Message,
+    MessageKind,
+    ReadStatistics,
+    Speaker,
+    ToolUse,
+    shortened,
+    shortened_message,
+)
 from reverie.values import replace
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
@@ -136,23 +144,20 @@ class _Messages:
         model = "" if entry.synthetic else as_text(entry.message.get("model"))
         for block in blocks_of(entry):
             kind = block.get("type")
+            if kind in ("text", "image", "document") and entry.synthetic:
+                yield from self._put(_message(entry, "system", "event", block_text(block), undone))
+                continue
             if kind in ("text", "image", "document"):
-                made = _message(entry, "assistant", "message", block_text(block), undone)
-                if entry.synthetic:
-                    yield from self._put(replace(made, speaker="system", kind="event"))
-                else:
-                    yield from self._say(replace(made, model=model))
+                text = block_text(block)
+                yield from self._say(_message(entry, "assistant", "message", text, undone, model=model))
                 continue
             yield from self._flush()
             if kind in ("thinking", "redacted_thinking"):
                 thought = as_text(block.get("thinking"))
-                yield from self._put(
-                    replace(_message(entry, "assistant", "reasoning", thought, undone), model=model)
-                )
+                yield from self._put(_message(entry, "assistant", "reasoning", thought, undone, model=model))
             elif kind in ("tool_use", "server_tool_use"):
-                shown, cut = shortened(_shown(block.get("input")))
-                tool = ToolUse(as_text(block.get("name")) or "?", shown)
-                made = replace(_message(entry, "tool", "tool", "", undone), tool=tool, model=model, cut=cut)
+                tool = ToolUse(as_text(block.get("name")) or "?", _shown(block.get("input")))
+                made = _message(entry, "tool", "tool", "", undone, tool=tool, model=model)
                 yield from self._pairing.put(made, call_id=as_text(block.get("id")))
             elif isinstance(kind, str) and kind.endswith("_tool_result"):
                 yield from self._result(entry, block, undone)
@@ -172,12 +177,9 @@ class _Messages:
 
     def _result(self, entry: TranscriptEntry, block: dict[str, Any], undone: bool) -> Iterator[Message]:
         output = result_text(block.get("content")) or as_text(entry.row.get("toolUseResult"))
-        shown, cut = shortened(output)
-        failed = block.get("is_error") is True
-        late = replace(
-            _message(entry, "tool", "tool", "", undone), tool=ToolUse("?", "", shown, failed), cut=cut
-        )
-        yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
+        tool = ToolUse("?", "", output, block.get("is_error") is True)
+        late = _message(entry, "tool", "tool", "", undone, tool=tool)
+        yield from self._pairing.result(as_text(block.get("tool_use_id")), late)
 
     def _say(self, message: Message) -> Iterator[Message]:
         """Hold back `message`, a text of the model's answer, until all texts of the answer are read.
@@ -203,19 +205,15 @@ class _Messages:
             yield from self._pairing.put(message)
 
 
-def _message(entry: TranscriptEntry, speaker: Speaker, kind: MessageKind, text: str, undone: bool) -> Message:
-    shown, cut = shortened(text)
-    return Message(
-        0,
-        speaker,
-        kind,
-        shown,
-        id=entry.response or entry.uuid,
-        timestamp=entry.timestamp,
-        undone=undone,
-        side=entry.side,
-        cut=cut,
-    )
+def _message(
+    entry: TranscriptEntry, speaker: Speaker, kind: MessageKind, text: str, undone: bool, **more: Any
+) -> Message:
+    facts: dict[str, Any] = {
+        "id": entry.response or entry.uuid,
+        "timestamp": entry.timestamp,
+        "side": entry.side,
+    }
+    return shortened_message(speaker, kind, text, undone=undone, **facts, **more)
 
 
 def _said_by_system(entry: TranscriptEntry) -> tuple[MessageKind, str]:

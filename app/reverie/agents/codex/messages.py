@@ -37,7 +37,7 @@ from reverie.agents.transcripts import (
     ReadStatistics,
     Speaker,
     ToolUse,
-    shortened,
+    shortened_message,
 )
 from reverie.values import Struct, field
 
@@ -248,22 +248,19 @@ class _MessageReader:
             text = _reasoning(item) or (event.text if event is not None else "")
             yield from self._put("assistant", "reasoning", text)
         elif kind in _CALLS:
-            call_id, (tool, cut) = as_text(item.get("call_id")), _tool(kind, item)
-            self._know(call_id or item_id)
+            call_id = as_text(item.get("call_id"))
+            _remember(self._calls, call_id or item_id)
             waits = call_id if kind in ("function_call", "custom_tool_call", "local_shell_call") else ""
-            yield from self._put("tool", "tool", "", tool=tool, call_id=waits, cut=cut)
+            yield from self._put("tool", "tool", "", tool=_tool(kind, item), call_id=waits)
         elif kind.endswith("_output"):
             call_id = as_text(item.get("call_id"))
             yield from self._said()
             output, failed = _output(item.get("output"))
             failed = failed or call_id in self._failed
             if _STILL_RUNNING.search(output[:_HEAD_CHARS]):
-                self._running[call_id] = None
-                if len(self._running) > _KNOWN_CALLS:
-                    del self._running[next(iter(self._running))]
-            shown, cut = shortened(output)
-            late = self._made("tool", "tool", "", tool=ToolUse("?", "", shown, failed), cut=cut)
-            yield from self._pairing.result(call_id, shown, is_error=failed, late=late)
+                _remember(self._running, call_id)
+            late = self._made("tool", "tool", "", tool=ToolUse("?", "", output, failed))
+            yield from self._pairing.result(call_id, late)
         elif kind == "agent_message":
             text = content_text(item.get("content")) or as_text(item.get("message"))
             yield from self._put("assistant", "message", text)
@@ -277,23 +274,15 @@ class _MessageReader:
             text, citations, threads = cited(text)
             if event is not None and event.citations and not citations:
                 citations, threads = event.citations, event.cited_threads
-            if event is None:
-                yield from self._said()
-                shown, cut = shortened(text)
-                if shown or citations:
-                    self._answer = self._made(
-                        "assistant",
-                        "message",
-                        shown,
-                        cut=cut,
-                        id=item_id,
-                        citations=citations,
-                        cited_threads=threads,
-                    )
-                return
-            yield from self._put(
+            answer = self._made(
                 "assistant", "message", text, id=item_id, citations=citations, cited_threads=threads
             )
+            if event is not None:
+                yield from self._put_message(answer)
+                return
+            yield from self._said()
+            if answer.text or citations:
+                self._answer = answer
         elif role == "user" and is_typed(item):
             if text in self._typed_events:
                 self._typed_events.remove(text)
@@ -319,14 +308,12 @@ class _MessageReader:
             given = _citation(item.get("memory_citation"))
             citations, threads = given if given[0] or given[1] else (citations, threads)
             # Its response item, if it has one, follows at once.
-            shown, cut = shortened(text)
             self._spoken[item_id] = self._made(
-                "assistant", "message", shown, cut=cut, id=item_id, citations=citations, cited_threads=threads
+                "assistant", "message", text, id=item_id, citations=citations, cited_threads=threads
             )
         elif kind == "Reasoning":
             texts = [*texts_of(item.get("summary_text")), *texts_of(item.get("raw_content"))]
-            shown, cut = shortened("\n\n".join(texts))
-            self._spoken[item_id] = self._made("assistant", "reasoning", shown, cut=cut, id=item_id)
+            self._spoken[item_id] = self._made("assistant", "reasoning", "\n\n".join(texts), id=item_id)
         elif kind == "ContextCompaction":
             if not self._compacted:
                 yield from self._event("The conversation was compacted.")
@@ -365,9 +352,7 @@ class _MessageReader:
         failed = _item_failed(item)
         if item_id in self._calls and item_id not in self._running:
             if failed:
-                self._failed[item_id] = None
-                if len(self._failed) > _KNOWN_CALLS:
-                    del self._failed[next(iter(self._failed))]
+                _remember(self._failed, item_id)
                 if not self._pairing.mark_failed(item_id):
                     command = _command(item) or _TOOL_ITEMS[kind][0]
                     code = item.get("exit_code")
@@ -384,14 +369,7 @@ class _MessageReader:
         name = ".".join(part for part in (server, tool) if part) or name
         told = _command(item) if kind == "CommandExecution" else _shown(item.get(asked, item.get("action")))
         output = next((text for key in _OUTPUTS if (text := _shown(item.get(key)))), "")
-        (shown, cut), (answer, more) = shortened(told), shortened(output)
-        yield from self._put("tool", "tool", "", tool=ToolUse(name, shown, answer, failed), cut=cut + more)
-
-    def _know(self, call_id: str) -> None:
-        if call_id:
-            self._calls[call_id] = None
-            if len(self._calls) > _KNOWN_CALLS:
-                del self._calls[next(iter(self._calls))]
+        yield from self._put("tool", "tool", "", tool=ToolUse(name, told, output, failed))
 
     # Messages
 
@@ -412,16 +390,26 @@ class _MessageReader:
         yield from self._put("system", "event", text)
 
     def _put(
-        self, speaker: Speaker, kind: MessageKind, text: str, *, call_id: str = "", cut: int = 0, **more: Any
+        self, speaker: Speaker, kind: MessageKind, text: str, *, call_id: str = "", **more: Any
     ) -> Iterator[Message]:
-        shown, left_out = shortened(text)
-        message = self._made(speaker, kind, shown, cut=cut + left_out, **more)
-        if shown or message.tool is not None or message.citations:
+        yield from self._put_message(self._made(speaker, kind, text, **more), call_id)
+
+    def _put_message(self, message: Message, call_id: str = "") -> Iterator[Message]:
+        if message.text or message.tool is not None or message.citations:
             yield from self._said()
             yield from self._pairing.put(message, call_id=call_id)
 
     def _made(self, speaker: Speaker, kind: MessageKind, text: str, **more: Any) -> Message:
-        return Message(0, speaker, kind, text, timestamp=self._timestamp, undone=self._undone, **more)
+        facts = {"timestamp": self._timestamp, "undone": self._undone, **more}
+        return shortened_message(speaker, kind, text, **facts)
+
+
+def _remember(calls: dict[str, None], call_id: str) -> None:
+    """Add the id of a call to the known `calls`, unless it is empty; forget the oldest of too many."""
+    if call_id:
+        calls[call_id] = None
+        if len(calls) > _KNOWN_CALLS:
+            del calls[next(iter(calls))]
 
 
 def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
@@ -473,7 +461,7 @@ def _reasoning(item: dict[str, Any]) -> str:
     return "\n\n".join(texts) or content_text(item.get("content"))
 
 
-def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
+def _tool(kind: str, item: dict[str, Any]) -> ToolUse:
     name = as_text(item.get("name")) or kind.removesuffix("_call").replace("local_", "")
     space = as_text(item.get("namespace"))
     told = item.get("arguments") if kind == "function_call" else item.get("input", item.get("action"))
@@ -482,8 +470,7 @@ def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
             ValueError, RecursionError
         ):  # arguments that are not JSON are shown as they are
             told = json.loads(told)
-    shown, cut = shortened(_shown(told))
-    return ToolUse(f"{space}.{name}" if space else name, shown), cut
+    return ToolUse(f"{space}.{name}" if space else name, _shown(told))
 
 
 def _output(value: Any) -> tuple[str, bool]:

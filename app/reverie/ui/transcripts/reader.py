@@ -18,7 +18,8 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from reverie.agents.transcript_pages import Page, Stamp, TranscriptStatistics, weight
+from reverie.agents.transcript_pages import Page, Stamp, weight
+from reverie.agents.transcripts import ReadStatistics
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT
@@ -223,7 +224,7 @@ class TranscriptView(QWidget):
         self._group = f"transcript {id(self)}"
         self.transcript: ShownTranscript | None = None
         self._stamp: Stamp = ()
-        self._facts = TranscriptStatistics()
+        self._facts = ReadStatistics()
         self._at_end = False
         self._reading = ""
         self._took = 0.0
@@ -297,7 +298,7 @@ class TranscriptView(QWidget):
         """Show no transcript."""
         self.lane.abandon(self._group)
         self.finding.forget()
-        self.transcript, self._stamp, self._facts = None, (), TranscriptStatistics()
+        self.transcript, self._stamp, self._facts = None, (), ReadStatistics()
         self._at_end, self._reading = False, ""
         self._ask.stop()
         self.message.clear()

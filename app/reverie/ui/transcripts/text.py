@@ -32,8 +32,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.agents.base import TranscriptSource
-from reverie.agents.transcript_pages import TranscriptStatistics, is_prompt
-from reverie.agents.transcripts import SHOWN_CHARS, Citation, Message, Speaker, ToolUse
+from reverie.agents.transcript_pages import is_prompt
+from reverie.agents.transcripts import SHOWN_CHARS, Citation, Message, ReadStatistics, Speaker, ToolUse
 from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
 from reverie.ui.display_text import counted, tr, visible, visible_lines, when
 from reverie.ui.widgets.text_boxes import PlainTextBox
@@ -176,7 +176,7 @@ def left_out(count: int) -> str:
     return counted("1 character is left out here.", "%n characters are left out here.", count)
 
 
-def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end: bool) -> str:
+def read_so_far(entries: int, first: int, facts: ReadStatistics, *, at_end: bool) -> str:
     """Return the line of facts below a transcript.
 
     `entries` is the number of entries read so far, `first` the number of the first one shown.
