@@ -55,7 +55,7 @@ class NotesHome(Home):
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
         path = self._sessions().get(context.workspace_id or "")
         if scope is not Scope.WORKSPACE or path is None:
-            raise no_workspace("This agent")
+            raise no_workspace("This agent", "memories per project")
         return _root(path)
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:

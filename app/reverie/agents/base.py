@@ -852,18 +852,14 @@ def nothing_chosen(
     )
 
 
-def no_workspace(agent: str) -> ScopeUnavailable:
+def no_workspace(agent: str, memories: str) -> ScopeUnavailable:
     """Return the error for a missing workspace scope of an agent whose memories belong to no workspace.
 
-    `agent`: the name of the agent.
+    `agent`: the name of the agent. `memories`: the memories that it has, in words.
     """
-    return ScopeUnavailable(
-        Scope.WORKSPACE,
-        None,
-        "There is no workspace memory here.",
-        cause=f"{agent} has memories per project and for all projects, but none per session.",
-        permanent=True,
-    )
+    cause = f"{agent} has {memories}, but none per session."
+    title = "There is no workspace memory here."
+    return ScopeUnavailable(Scope.WORKSPACE, None, title, cause=cause, permanent=True)
 
 
 def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:

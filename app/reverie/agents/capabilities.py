@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.text.summaries import NOTHING, Phrase
-from reverie.values import Struct
+from reverie.values import Struct, field
 
 
 class ComparableText(Struct, frozen=True):
@@ -198,32 +198,30 @@ class NotesPlace(Struct, frozen=True):
         return self.root.directory / self.rel
 
 
-class SessionMeasure(Protocol):
-    """The counts of one session that decide whether an update of its notes is due."""
+class SessionFacts(Struct):
+    """The counts of one session that decide whether an update of its notes is due.
 
-    @property
-    def messages(self) -> int:
-        """Number of records of the user and of the model, including tool results."""
+    Only the main thread is counted, not sub-agents.
+    """
 
-    @property
-    def context_tokens(self) -> int:
-        """The number of tokens in the model's context, including its last answer."""
-
-    @property
-    def tool_calls(self) -> int: ...
-    @property
-    def last_uuid(self) -> str:
-        """The id of the last counted record; empty if there is none."""
-
-    @property
-    def calls_tools(self) -> bool:
-        """Whether the last answer asks for tools, so that the model is in the middle of its work."""
+    messages: int = 0
+    """The number of records of the user and of the model, including tool results."""
+    context_tokens: int = 0
+    """The tokens of the whole context with the last answer, estimated if the service does not count them."""
+    last_uuid: str = ""
+    """The id of the last counted record; empty if there is none."""
+    calls_tools: bool = False
+    """Whether the last answer asks for tools, so that the model is in the middle of its work."""
+    tool_calls: int = 0
+    after: dict[str, int] = field(default_factory=dict)
+    """Id of a counted record -> number of tool calls up to it."""
 
     def tool_calls_since(self, uuid: str | None) -> int:
         """Return the number of tool calls after the message `uuid`; None: the number of all calls.
 
         0 if there is no message with this id.
         """
+        return self.tool_calls - (0 if uuid is None else self.after.get(uuid, self.tool_calls))
 
 
 class SessionMeter(Protocol):
@@ -232,7 +230,7 @@ class SessionMeter(Protocol):
     It may be used by only one thread of the process at a time.
     """
 
-    def update(self) -> SessionMeasure:
+    def update(self) -> SessionFacts:
         """Read the lines that were added to the transcript since the last call; return the updated counts.
 
         Raises `FileNotFoundError`, `UserError`.

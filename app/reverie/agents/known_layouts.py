@@ -192,18 +192,16 @@ def codex_root(directory: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
+def codex_databases(places: Sequence[Path], cache: Path | None) -> tuple[str, ...]:
     """Return evidence that Codex's memory databases have an unknown layout: one sentence per unknown part.
 
-    Empty if the layout is known. `cache`: the directory for copies of databases; None: the databases are not
-    checked. `elsewhere`: a further directory that may contain the databases, named by the agent's
-    environment; None if it names none.
+    Empty if the layout is known. `places`: the directories that may contain the databases. `cache`: the
+    directory for copies of databases; None: the databases are not checked.
     """
-    from reverie.agents.codex.databases import database_places
     from reverie.files.sqlite import Database
 
     found: list[str] = []
-    for place in database_places(home, elsewhere) if cache is not None else ():
+    for place in places if cache is not None else ():
         for name in file_names(place, []):
             if cache is not None and _CODEX_MEMORY_DATABASE.fullmatch(name):
                 database = Database(place / name, cache / "databases", otherwise="")

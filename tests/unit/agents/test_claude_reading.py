@@ -290,12 +290,7 @@ def test_titles_follow_the_agents_order_and_the_last_one_wins(tmp_path: Path) ->
     chat.other(type="custom-title", customTitle="Mine")
     chat.other(type="custom-title", customTitle="Mine, renamed")
     head = session_head(chat.write(path, end=""))
-    assert (head.title, head.cwd, head.git_branch, head.side) == (
-        "Mine, renamed",
-        "/home/dev/shop",
-        "main",
-        False,
-    )
+    assert (head.title, head.cwd) == ("Mine, renamed", "/home/dev/shop")
     with pytest.raises(FileNotFoundError):
         session_head(tmp_path / "none.jsonl")
 

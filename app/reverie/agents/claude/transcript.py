@@ -110,17 +110,7 @@ class SessionHead(Struct, frozen=True):
     cwd: str = ""
     """The first working directory that the transcript names."""
     title: str = ""
-    """The person's title, else the generated title, the summary, or the first line of `first_prompt`."""
-    first_prompt: str = ""
-    """The first text that a person typed."""
-    git_branch: str = ""
-    """The first branch that the transcript names."""
-    version: str = ""
-    """The first version of the agent that the transcript names."""
-    timestamp: int | None = None
-    """The time of the first record (UTC ms); None if unknown."""
-    side: bool = False
-    """Whether this is the transcript of a sub-agent."""
+    """The person's title, else the generated title, the summary, or the first line that a person typed."""
 
 
 def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
@@ -239,22 +229,14 @@ def session_head(path: Path) -> SessionHead:
     Raises `FileNotFoundError`, `Unavailable`.
     """
     titles: dict[str, str] = {}
-    said = dict.fromkeys(("cwd", "gitBranch", "version", "prompt"), "")
-    started: int | None = None
-    side = False
-    for row in _rows(path, titles, lambda: bool(said["cwd"] and said["prompt"])):
-        for name in ("cwd", "gitBranch", "version"):
-            said[name] = said[name] or as_text(row.get(name))
-        entry = entry_of(row)
-        if entry is None:
-            continue
-        started = entry.timestamp if started is None else started
-        side = side or entry.side
-        if not said["prompt"] and is_typed(entry):
+    said = {"cwd": "", "prompt": ""}
+    for row in _rows(path, titles, lambda: all(said.values())):
+        said["cwd"] = said["cwd"] or as_text(row.get("cwd"))
+        entry = None if said["prompt"] else entry_of(row)
+        if entry is not None and is_typed(entry):
             said["prompt"] = message_text(entry)
-    prompt = said["prompt"]
-    title = next((titles[kind] for kind in _TITLES if titles.get(kind)), "") or first_line(prompt)
-    return SessionHead(said["cwd"], title, prompt, said["gitBranch"], said["version"], started, side)
+    title = next((titles[kind] for kind in _TITLES if titles.get(kind)), "") or first_line(said["prompt"])
+    return SessionHead(said["cwd"], title)
 
 
 def title_by_hand(directory: Path) -> str:

@@ -19,52 +19,45 @@ from reverie.files.sqlite import Database, stamp
 _OTHERWISE = "; Reverie can still read the rollouts"
 
 
-def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """Return the newest database of threads; None if there is none, or if `cache` is None.
+class CodexDatabases:
+    """The databases of one home.
 
-    `cache`: the directory for copies of databases. `elsewhere`: a further directory that may contain the
-    databases, named by the agent's environment; None if it names none.
+    `cache`: the directory for copies of databases; None: no database is read. `elsewhere`: a further
+    directory that may contain the databases, named by the agent's environment; None if it names none.
     """
-    return _newest(home, STATE_DATABASES, cache, elsewhere)
 
+    def __init__(self, home: Path, cache: Path | None, elsewhere: Path | None = None) -> None:
+        self._home = home
+        self.cache = cache
+        self._elsewhere = elsewhere
 
-def memory_database(
-    home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
-) -> Database | None:
-    """Return the newest database of memory jobs for one memory version, or None.
+    def places(self) -> tuple[Path, ...]:
+        """Return the directories that may contain the databases; they need not exist."""
+        places = [self._home, self._home / "sqlite", *filter(None, [self._elsewhere])]
+        named = config(self._home)[0].get("sqlite_home")
+        if isinstance(named, str) and named and "\0" not in named:
+            places.append(self._home / named)  # an absolute path stands for itself
+        return tuple(dict.fromkeys(places))
 
-    None if there is none, or if `cache` is None. Early versions of Codex kept the jobs in the database of
-    threads. `cache`: the directory for copies of databases. `elsewhere`: a further directory that may contain
-    the databases, named by the agent's environment; None if it names none. `version`: the version of the
-    memory.
-    """
-    return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
+    def of_threads(self) -> Database | None:
+        """Return the newest database of threads, or None."""
+        return self._newest(STATE_DATABASES)
 
+    def of_memory(self, version: str) -> Database | None:
+        """Return the newest database of memory jobs for the memory version `version`, or None.
 
-def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ...]:
-    """Return the directories that may contain the databases; they need not exist.
+        Early versions of Codex kept the jobs in the database of threads.
+        """
+        return self._newest(MEMORY_DATABASES[version])
 
-    `elsewhere`: the directory that the agent's environment names, if any.
-    """
-    places = [home, home / "sqlite", *([elsewhere] if elsewhere is not None else [])]
-    named = config(home)[0].get("sqlite_home")
-    if isinstance(named, str) and named and "\0" not in named:
-        places.append(home / named)  # an absolute path stands for itself
-    return tuple(dict.fromkeys(places))
-
-
-def _newest(
-    home: Path, pattern: re.Pattern[str], cache: Path | None, elsewhere: Path | None
-) -> Database | None:
-    if cache is None:
-        return None
-    found: list[tuple[int, int, str, Path]] = []
-    for directory in database_places(home, elsewhere):
-        for name in file_names(directory, []):
-            match = pattern.fullmatch(name)
-            if match:
-                path = directory / name
-                touched_at = stamp(path)
-                touched = max((each[0] for each in touched_at or () if each), default=0)
-                found.append((int(match[1] or 0), touched, str(path), path))
-    return Database(max(found)[3], cache / "databases", otherwise=_OTHERWISE) if found else None
+    def _newest(self, pattern: re.Pattern[str]) -> Database | None:
+        if self.cache is None:
+            return None
+        found: list[tuple[int, int, str, Path]] = []
+        for directory in self.places():
+            for name in file_names(directory, []):
+                if match := pattern.fullmatch(name):
+                    path = directory / name
+                    touched = max((each[0] for each in stamp(path) or () if each), default=0)
+                    found.append((int(match[1] or 0), touched, str(path), path))
+        return Database(max(found)[3], self.cache / "databases", otherwise=_OTHERWISE) if found else None

@@ -43,7 +43,7 @@ from reverie.agents.capabilities import (
 )
 from reverie.agents.codex import store as codex_store
 from reverie.agents.codex.checks import CodexFacts, Standing, checks, due_of, makes_memories, standings
-from reverie.agents.codex.databases import database_places
+from reverie.agents.codex.databases import CodexDatabases
 from reverie.agents.codex.locations import (
     BUCKET,
     KIND,
@@ -140,14 +140,13 @@ class CodexHome(Home):
         self.store_rules = self
         self.extraction = self
         self.models = self
-        self._sqlite_home = sqlite_home
-        self._cache = None if cache is None else cache / "codex"
+        self._databases = CodexDatabases(root, None if cache is None else cache / "codex", sqlite_home)
         self._now = now
 
     def contents(self) -> HomeContents:
         self._require_available()
         problems: list[str] = []
-        books = read_books(self._root, self._cache, self._sqlite_home)
+        books = read_books(self._databases)
         known_cwds = self._known_cwds(books, problems)
         owners = self._owners(known_cwds, problems)
         projects = [
@@ -177,14 +176,8 @@ class CodexHome(Home):
             return self._global_root()
         if scope is Scope.WORKSPACE:
             if self.extracts_to_notes:
-                raise ScopeUnavailable(
-                    scope,
-                    None,
-                    "There is no workspace memory here.",
-                    cause="Codex has one memory for all projects, but none per session.",
-                    permanent=True,
-                )
-            raise no_workspace("Codex")
+                raise no_workspace("Codex", "one memory for all projects")
+            raise no_workspace("Codex", "memories per project and for all projects")
         if context.store:
             return self._project_root(context.store.removeprefix("project/"))
         if not context.project_path:
@@ -201,7 +194,6 @@ class CodexHome(Home):
         return tuple(found)
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
-
         first, *others = (self._root / name for name in _INSTRUCTIONS)
         found = [Companion(Scope.GLOBAL, first, first.name, is_file(first))]
         found += [Companion(Scope.GLOBAL, path, path.name, True) for path in others if is_file(path)]
@@ -220,7 +212,8 @@ class CodexHome(Home):
         refused = super().write_refusals(root)
         if root is None:
             return refused  # instructions are no part of the memories
-        found = (*codex_memories(self._root), *codex_databases(self._root, self._cache, self._sqlite_home))
+        of_databases = codex_databases(self._databases.places(), self._databases.cache)
+        found = (*codex_memories(self._root), *of_databases)
         return (*refused, *refusals(CODEX_MEMORIES, found), *refusals(root.key, codex_root(root.directory)))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
@@ -325,7 +318,6 @@ class CodexHome(Home):
         return jobs_of(books, self._threads(), int(self._now() * 1000))
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-
         books, threads, now_ms = self._memory_books(), self._threads(), int(self._now() * 1000)
         jobs = jobs_of(books, threads, now_ms)
         return checks(CodexFacts(self._root, now_ms, threads, self.extracted_at(), books, jobs, is_held))
@@ -355,11 +347,9 @@ class CodexHome(Home):
         )
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-
         return CodexReadable(source.path, rollout_finder(self._root))
 
     def described_source(self, source: TranscriptSource) -> TranscriptSource:
-
         try:
             head = rollout_head(source.path)
         except FileNotFoundError:
@@ -378,7 +368,7 @@ class CodexHome(Home):
         stores = codex_store.DIRECTORIES.values()
         names = ("config.toml", "sqlite", "session_index.jsonl", "memories_extensions")
         known = (*_INSTRUCTIONS, *stores, *names, *beside)
-        elsewhere = (place for place in database_places(self._root, self._sqlite_home) if place != self._root)
+        elsewhere = (place for place in self._databases.places() if place != self._root)
         return (
             WatchedPlace(self._root, (*known, *database_names(self._root))),
             *(WatchedPlace(place, database_names(place)) for place in elsewhere if is_directory(place)),
@@ -395,10 +385,10 @@ class CodexHome(Home):
 
     def _memory_books(self) -> MemoryBooks:
         version = codex_store.version_in_use(self._root).name
-        return read_memory_books(self._root, self._cache, self._sqlite_home, version)
+        return read_memory_books(self._databases, version)
 
     def _is_of_today(self) -> bool:
-        return codex_store.is_of_today(self._root, database_places(self._root, self._sqlite_home))
+        return codex_store.is_of_today(self._root, self._databases.places())
 
     def _version(self, root: ScopeRoot) -> codex_store.Version:
         return codex_store.version_of(self._root, root.directory) or "v1"
@@ -409,26 +399,10 @@ class CodexHome(Home):
         The two memory versions have different root keys, so that their histories are never mixed.
         """
         version = codex_store.version_in_use(self._root).name
+        key, without = ("global/v2", "") if version == "v2" else ("global", BUCKET.pattern)
         directory = self._root / codex_store.DIRECTORIES[version]
-        why = codex_store.why_read_only(self._root, version)
-        if version == "v2":
-            return ScopeRoot(
-                Scope.GLOBAL,
-                "global/v2",
-                directory,
-                "global/v2:",
-                read_only=why,
-                headed=codex_store.SUMMARIES,
-            )
-        return ScopeRoot(
-            Scope.GLOBAL,
-            "global",
-            directory,
-            "global:",
-            BUCKET.pattern,
-            read_only=why,
-            headed=codex_store.SUMMARIES,
-        )
+        why, headed = codex_store.why_read_only(self._root, version), codex_store.SUMMARIES
+        return ScopeRoot(Scope.GLOBAL, key, directory, f"{key}:", without, read_only=why, headed=headed)
 
     def _why_read_only(self, root: ScopeRoot) -> str:
         """Return the reason why nothing may be written into `root` now; empty if writing is allowed."""
@@ -499,10 +473,7 @@ class CodexHome(Home):
         by_hash = _by_hash(known_cwds)
         told = {bucket: self._named_by_traces(bucket) for bucket in buckets}
         if any(not told[bucket] and not _hashed(by_hash, bucket) for bucket in buckets):
-            by_hash = {
-                **_by_hash(self._cwds_of_rollouts(read_books(self._root, self._cache, self._sqlite_home))),
-                **by_hash,
-            }
+            by_hash = _by_hash(self._cwds_of_rollouts(read_books(self._databases))) | by_hash
         owners: dict[str, str] = {}
         for bucket in sorted(buckets, key=len, reverse=True):
             owner = told[bucket] or _hashed(by_hash, bucket)
@@ -552,7 +523,7 @@ class CodexHome(Home):
         ]
 
     def _threads(self) -> tuple[Thread, ...]:
-        return threads(self._root, read_books(self._root, self._cache, self._sqlite_home))
+        return threads(self._root, read_books(self._databases))
 
 
 @cached_until_changed(4096)

@@ -10,11 +10,10 @@ Threading, failure: as in `agents.base`; `problems` has a sentence on missing da
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from reverie.agents.capabilities import AgentJob, StatusLine, Thread
-from reverie.agents.codex.databases import memory_database, state_database
+from reverie.agents.codex.databases import CodexDatabases
 from reverie.agents.codex.locations import normalised_cwd
 from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable, warned
@@ -190,19 +189,14 @@ class MemoryBooks(Struct):
     """Thread id -> number of citations of the thread's memory in answers."""
 
 
-def read_memory_books(
-    home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
-) -> MemoryBooks:
+def read_memory_books(databases: CodexDatabases, version: str) -> MemoryBooks:
     """Read the memory tables of a home; return their rows.
 
     They are in the database of threads and in that of the memory version `version`; rows of the latter take
-    precedence. `cache`: the directory for copies of the databases, which are read in place of the originals;
-    if it is None, no database is read. `elsewhere`: a further directory that may contain the databases, named
-    by the agent's environment.
+    precedence.
     """
     books = MemoryBooks()
-    databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]
-    for database in databases:
+    for database in (databases.of_threads(), databases.of_memory(version)):
         if database is None:
             continue
         with warned(books.problems, Unavailable):

@@ -19,7 +19,7 @@ from typing import Any
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import Thread
-from reverie.agents.codex.databases import state_database
+from reverie.agents.codex.databases import CodexDatabases
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
 from reverie.agents.reading import as_text
 from reverie.errors import Unavailable, warned
@@ -56,15 +56,10 @@ class Books(Struct):
     """Directory -> name of the project of which it is a root."""
 
 
-def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
-    """Return the rows about threads, projects and sections from the database of threads.
-
-    Empty without a database. `cache`: the directory for copies of databases; None: none are read.
-    `elsewhere`: a further directory that may contain the databases, named by the agent's environment; None if
-    it names none.
-    """
+def read_books(databases: CodexDatabases) -> Books:
+    """Return the rows about threads, projects and sections; empty without a database of threads."""
     books = Books()
-    database = state_database(home, cache, elsewhere)
+    database = databases.of_threads()
     if database is not None:
         with warned(books.problems, Unavailable):
             rows = database.rows("threads", _THREAD_COLUMNS, limit=_MOST_ROLLOUTS)

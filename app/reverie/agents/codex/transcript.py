@@ -65,8 +65,6 @@ class RolloutHead(Struct, frozen=True):
     thread_id: str = ""
     cwd: str = ""
     """The working directory in which the thread began."""
-    timestamp: int | None = None
-    """The start of the thread (UTC ms); None if unknown."""
     source: str = ""
     """The kind of program that ran the thread, such as `cli`."""
     git_branch: str = ""
@@ -190,12 +188,11 @@ def rollout_head(path: Path) -> RolloutHead:
     """
     meta: dict[str, Any] | None = None
     cwd = prompt = ""
-    started: int | None = None
     for number, record in enumerate(records(path, ReadStatistics())):
         if number >= _HEAD_LINES or (meta is not None and cwd and prompt):
             break
         if record.kind == "session_meta" and meta is None:  # a fork brings a second one: the first counts
-            meta, started = record.payload, timestamp_ms(record.payload.get("timestamp")) or record.timestamp
+            meta = record.payload
         elif record.kind == "response_item" and not prompt and is_typed(record.payload):
             prompt = message_text(record.payload)
         cwd = cwd or as_text(record.payload.get("cwd"))
@@ -204,7 +201,6 @@ def rollout_head(path: Path) -> RolloutHead:
     return RolloutHead(
         thread_id=as_text(meta.get("id")) or thread_id_of(path),
         cwd=cwd,
-        timestamp=started,
         source=source if isinstance(source, str) else "subagent" if "subagent" in str(source) else "",
         git_branch=as_text(as_object(meta.get("git")).get("branch")),
         memory_mode=as_text(meta.get("memory_mode")),

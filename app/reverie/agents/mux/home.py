@@ -327,31 +327,32 @@ def _context(workspace_id: str | None, project_path: str) -> ScopeContext:
     return ScopeContext(workspace_id, project_path)
 
 
-def _no_project(context: ScopeContext) -> ScopeUnavailable:
-    gap = context.project_gap
-    if gap is ProjectGap.MULTI_PROJECT or context.project_path == MULTI_PROJECT_BUCKET:
-        return ScopeUnavailable(
-            Scope.PROJECT,
-            ProjectGap.MULTI_PROJECT,
-            "Project memory is not available in this workspace.",
-            cause="The workspace belongs to several projects, whose memories are never mixed.",
-            next_step="Use workspace or global memory, or open a workspace with only one project.",
-        )
-    if gap is ProjectGap.UNKNOWN:
-        return ScopeUnavailable(
-            Scope.PROJECT,
-            ProjectGap.UNKNOWN,
-            "The project of this workspace cannot be determined at the moment.",
-            cause="The config.json of the home cannot be read.",
-            next_step="Repair config.json, or name the project.",
-        )
-    return ScopeUnavailable(
-        Scope.PROJECT,
-        ProjectGap.NO_PROJECT,
+_GAPS = {
+    ProjectGap.MULTI_PROJECT: (
+        "Project memory is not available in this workspace.",
+        "The workspace belongs to several projects, whose memories are never mixed.",
+        "Use workspace or global memory, or open a workspace with only one project.",
+    ),
+    ProjectGap.UNKNOWN: (
+        "The project of this workspace cannot be determined at the moment.",
+        "The config.json of the home cannot be read.",
+        "Repair config.json, or name the project.",
+    ),
+    ProjectGap.NO_PROJECT: (
         "There is no project memory here.",
-        cause="The selection does not belong to a project.",
-        next_step="Use workspace or global memory, or select a project.",
-    )
+        "The selection does not belong to a project.",
+        "Use workspace or global memory, or select a project.",
+    ),
+}
+"""Title, cause and next step of the error for a missing project scope, by its reason."""
+
+
+def _no_project(context: ScopeContext) -> ScopeUnavailable:
+    gap = context.project_gap or ProjectGap.NO_PROJECT
+    if context.project_path == MULTI_PROJECT_BUCKET:
+        gap = ProjectGap.MULTI_PROJECT
+    title, cause, next_step = _GAPS[gap]
+    return ScopeUnavailable(Scope.PROJECT, gap, title, cause=cause, next_step=next_step)
 
 
 def _refuse_hostile_id(workspace_id: str) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reverie.agents.base import AgentNotes
-from reverie.agents.capabilities import NotesPlace, SessionMeasure, SessionMeter
+from reverie.agents.capabilities import NotesPlace, SessionFacts, SessionMeter
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import UserError
@@ -342,7 +342,7 @@ class NotesService(FileService[NotesOutcome]):
             seen = _measured(self._facts(session_id, place), state)
         return _Session(session_id, place, state, seen)
 
-    def _facts(self, session_id: str, place: NotesPlace) -> SessionMeasure:
+    def _facts(self, session_id: str, place: NotesPlace) -> SessionFacts:
         """Return the measures of a session; only the new rows of its transcript are read."""
         with self._lock:  # a scan is not thread-safe, and two threads may check one session
             scan = self._scans.get(session_id)
@@ -514,7 +514,7 @@ class NotesService(FileService[NotesOutcome]):
         self._parts.book.change(session.id, change)
 
 
-def _measured(facts: SessionMeasure, state: NotesState) -> Measured:
+def _measured(facts: SessionFacts, state: NotesState) -> Measured:
     return Measured(
         facts.messages,
         facts.context_tokens,

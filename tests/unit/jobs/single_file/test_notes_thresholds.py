@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from helpers.claude_transcripts import SESSION, Chat, use
 from helpers.profiles import examples
-from reverie.agents.claude.session_counts import SessionFacts, SessionScan
+from reverie.agents.capabilities import SessionFacts
+from reverie.agents.claude.session_counts import SessionScan
 from reverie.jobs.single_file.notes_service import Measured, NotesState, decide, succeeded
 from reverie.settings import NotesSettings, load_settings
 
