@@ -1183,14 +1183,6 @@
         <translation>Konsolidierung</translation>
     </message>
     <message>
-        <source>From chats</source>
-        <translation>Aus Gesprächen</translation>
-    </message>
-    <message>
-        <source>Last consolidated</source>
-        <translation>Zuletzt konsolidiert</translation>
-    </message>
-    <message>
         <source>with {model}</source>
         <translation>mit {model}</translation>
     </message>
@@ -5735,6 +5727,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schaffen Sie Platz.</translation>
     </message>
     <message>
+        <source>From chats: {result}</source>
+        <translation>Aus Gesprächen: {result}</translation>
+    </message>
+    <message>
         <source>Front &amp;matter</source>
         <translation>Kop&amp;fdaten</translation>
     </message>
@@ -8347,6 +8343,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>seitdem geändert; eine neue Sitzung würde den jetzigen Stand laden</translation>
     </message>
     <message>
+        <source>chats failed</source>
+        <translation>Gespräche fehlgeschlagen</translation>
+    </message>
+    <message>
         <source>compaction</source>
         <translation>Kompaktierung</translation>
     </message>
@@ -9529,6 +9529,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{purpose}, process {pid}, since {age}.</source>
         <translation>{purpose}, Prozess {pid}, seit {age}.</translation>
+    </message>
+    <message>
+        <source>{scope}, last consolidated: {when}</source>
+        <translation>{scope}, zuletzt konsolidiert: {when}</translation>
     </message>
     <message>
         <source>{signs}: found in versions that load one file per project.</source>

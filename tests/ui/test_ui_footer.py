@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QTranslator
+from PySide6.QtCore import QPoint, Qt, QTranslator
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QToolTip, QWidget
 from ui_values import HOUR, NOW, missing, never, row, status
 
 from reverie.agents.capabilities import StatusLine
@@ -83,7 +83,6 @@ def test_scopes_that_the_agent_never_has_are_left_out_and_come_back_with_another
     footer.show_status(status(absent, missing(Scope.PROJECT, "None is chosen."), never(Scope.GLOBAL)))
     hidden = {scope for scope, found in footer.rows.items() if found.value.isHidden()}
     assert hidden == {Scope.WORKSPACE}
-    assert footer.rows[Scope.WORKSPACE].label.isHidden()
     footer.forget()
     assert not any(found.value.isHidden() for found in footer.rows.values())
 
@@ -101,7 +100,7 @@ def test_before_anything_is_known_a_row_does_not_say_never(footer: Footer) -> No
     footer.show_status(everything())
     footer.forget()
     assert {found.state for found in footer.rows.values()} == {"loading"}
-    assert footer.harvest.value.isHidden()
+    assert "chats" not in footer.rows[Scope.WORKSPACE].value.toolTip()
     assert footer.panel.interrupted.isHidden()
 
 
@@ -162,11 +161,52 @@ def test_ages_go_on_without_a_new_status(footer: Footer, clock: Clock) -> None:
     assert footer.rows[Scope.WORKSPACE].words.text.startswith("5\u00a0h\u00a0ago")
 
 
-def test_the_harvest_row_is_there_only_with_a_harvest(footer: Footer) -> None:
+def test_the_harvest_is_a_detail_and_one_that_failed_is_seen(qtbot: Any, footer: Footer) -> None:
+    item = footer.rows[Scope.WORKSPACE].value
     footer.show_status(status(row(Scope.WORKSPACE)))
-    assert footer.harvest.value.isHidden()
+    assert "From chats" not in item.toolTip()
+    footer.show_status(status(row(Scope.WORKSPACE), harvest=HarvestRow("completed", NOW - HOUR, 2, 1, "")))
+    assert "From chats: 1 h ago · 2 memories" in item.toolTip()
+    assert "chats" not in item.text()
+    footer.resize(900, 300)
     footer.show_status(everything())
-    assert not footer.harvest.value.isHidden()
+    qtbot.waitUntil(lambda: "chats failed" in item.text())
+    assert "The model did not answer" in item.toolTip()
+    assert "failed" in item.accessibleName()
+
+
+def test_a_scope_has_its_age_in_the_line_and_its_details_on_hover_focus_and_click(
+    qtbot: Any, footer: Footer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _widget: shown.append(text))
+    footer.resize(900, 300)
+    footer.show_status(status(row(Scope.WORKSPACE), never(Scope.PROJECT), row(Scope.GLOBAL)))
+    items = [footer.rows[scope].value for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)]
+    wanted = ["Workspace 3 h", "Project never", "Global 3 h ago"]
+    qtbot.waitUntil(lambda: [item.text() for item in items] == wanted)
+    item = footer.rows[Scope.WORKSPACE].value
+    assert item.accessibleName().replace("\u00a0", " ") == "Workspace, last consolidated: 3 h ago · 4 changes"
+    item.click()
+    assert shown == [item.toolTip()]
+    assert "Merged two notes." in shown[0]
+    qtbot.keyRelease(item, Qt.Key.Key_Tab)
+    assert shown == [item.toolTip()] * 2
+    qtbot.keyRelease(item, Qt.Key.Key_A)
+    assert len(shown) == 2
+
+
+def test_without_room_for_one_line_each_scope_has_its_own(qtbot: Any, footer: Footer) -> None:
+    footer.show_status(status(row(Scope.WORKSPACE), row(Scope.PROJECT), row(Scope.GLOBAL)))
+    places = [footer.rows[scope].value for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)]
+    footer.resize(460, 200)
+    qtbot.waitUntil(lambda: len({item.y() for item in places}) == 1)
+    footer.resize(330, 200)
+    qtbot.waitUntil(lambda: len({item.y() for item in places}) == 3)
+    wanted = ["Workspace 3 h ago", "Project 3 h ago", "Global 3 h ago"]
+    qtbot.waitUntil(lambda: [item.text() for item in places] == wanted)
+    footer.resize(460, 200)
+    qtbot.waitUntil(lambda: len({item.y() for item in places}) == 1)
 
 
 def test_a_result_offers_what_fits_its_outcome(footer: Footer) -> None:
@@ -247,7 +287,9 @@ def test_nothing_leaves_the_right_edge(
         footer.panel._live.show()
         footer.resize(width, footer.heightForWidth(width) if footer.hasHeightForWidth() else 900)
         footer.show()
-        qapp.processEvents()
+        for _turn in range(6):  # what is shown is measured again, from the inside out
+            qapp.processEvents()
+            footer.resize(width, footer.heightForWidth(width))
         assert footer.width() == width, "the footer may not widen what holds it"
         check_inside(footer)
         rows = [footer.rows[scope].value for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)]

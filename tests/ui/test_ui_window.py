@@ -317,6 +317,17 @@ def test_at_any_width_nothing_is_cut_off(windows: Windows, home: Path) -> None:
         assert driver.pane.text.height() >= 96, width
 
 
+def test_the_title_of_a_memory_is_its_scope_its_folders_and_its_name(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    path = "/memories/global/people/reviewers.md"
+    driver.open(path)
+    driver.until(lambda: driver.pane.path.text() == "Global › people › reviewers.md")
+    assert driver.pane.path.toolTip() == path
+    driver.pane.path.setFixedWidth(driver.pane.path.fontMetrics().horizontalAdvance("… › reviewers.md") + 2)
+    driver.until(lambda: driver.pane.path.text() == "… › reviewers.md")
+    assert driver.pane.path.accessibleName() == "Global › people › reviewers.md"
+
+
 def test_where_it_is_narrow_the_homes_stand_above_and_nothing_is_cut_off(
     windows: Windows, home: Path
 ) -> None:

@@ -20,11 +20,12 @@ from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.text.summaries import estimate_tokens
 from reverie.ui.appearance import GAP, UNIT, theme_of
-from reverie.ui.display_text import LONGEST_LINE, MOST_LINES, counted, human_size
+from reverie.ui.display_text import LONGEST_LINE, MOST_LINES, counted, human_size, scope_name
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
+from reverie.ui.tree.memory_tree import parse_shown
 from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.messages import MessageBar, Tone
@@ -40,6 +41,8 @@ _MEASURED_AT_ONCE = 20_000
 """The longest text, in characters, that is measured while typing; longer ones are measured in a pause."""
 _COMPACT = 460
 _LEAST_PATH = 64
+CRUMB = " › "
+"""The text between the scope, the folders and the name of a memory."""
 _LEAST_TEXT = 96
 
 
@@ -203,7 +206,11 @@ class EditorPane(QWidget):
         if file is None:
             return
         address = file.buffer.address
-        self.path.say(address.label)
+        place = None if address.companion is not None else parse_shown(address.path)
+        if place is None:
+            self.path.say_path(address.label, "/", address.label)
+        else:
+            self.path.say_path(CRUMB.join((scope_name(place[0]), *place[1])), CRUMB, address.path)
         self.text.setReadOnly(file.read_only)
         self.mark.setVisible(file.buffer.modified or file.saving)
         self.mark.setText(self.tr("saving…") if file.saving else self.tr("edited"))

@@ -1,11 +1,11 @@
-"""The footer below the trees: a row per scope, the harvest, agent jobs, the Consolidate button, and the run.
+"""The footer below the trees: one line with the status of each scope and the Consolidate button.
 
-The rows show when each scope was consolidated last and with what result. They are filled only from a
-`StatusView`, never by the button or the result of a run, because all content reaches the views through the
-watcher (design.md principle 1). A timer updates the relative times. The run panel shows the progress and the
-result of a job.
+The status says when a scope was consolidated last; the details, such as the result and the cost, are shown on
+hover, focus and click. It comes only from a `StatusView`, never from the button or the result of a run,
+because all content reaches the views through the watcher (design.md principle 1). A timer updates the
+relative times. Below the line are the jobs of the agent, problems, and the progress and result of a run.
 
-The footer fits any width from 320 px: below `NARROW` the name of a row is part of its sentence.
+The footer fits any width from 320 px: without room for one line, each scope has a line beside the button.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -28,7 +28,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextLayout,
 )
-from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QProgressBar, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QProgressBar, QSizePolicy, QToolButton, QWidget
 
 from reverie.agents.base import loaded_next_from
 from reverie.agents.scopes import Scope
@@ -53,8 +53,15 @@ from reverie.ui.display_text import (
 from reverie.ui.icons import SIZE, Icons
 from reverie.ui.jobs import repeating, single_shot
 from reverie.ui.run_labels import kind_title, summary_words
-from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel, embolden
-from reverie.ui.widgets.layouts import column, row_of
+from reverie.ui.widgets.controls import (
+    ElidedLabel,
+    FitFlatButton,
+    FitPushButton,
+    FitToolButton,
+    WrapLabel,
+    tint,
+)
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of
 from reverie.ui.widgets.messages import MessageBar, Tone
 from reverie.values import Struct
 
@@ -390,18 +397,24 @@ def _result_words(run: RunResult, *, dry_run: bool) -> str:
 
 
 RowState = Literal["loading", "record", "never", "unavailable", "failed"]
-"""The state of a row. "loading", "never" and "unavailable" are displayed differently."""
+"""The state of a scope. "loading", "never" and "unavailable" are displayed differently."""
 LabelTone = Literal["plain", "quiet", "bad"]
 
 
 class RowWords(Struct, frozen=True):
-    """The displayed texts of a row in the footer, which tells when a scope was last consolidated."""
+    """The displayed texts about the last consolidation of a scope, or about the last harvest."""
 
     state: RowState
     text: str
+    """The whole text, such as `3 h ago · 4 changes`."""
     note: str = ""
-    """The second half of the text, which is dimmed."""
+    """The reason why the scope is unavailable, or why the harvest failed."""
     tooltip: str = ""
+    """The details."""
+    short: str = "–"
+    """The text beside the name of the scope, such as `3 h`."""
+    alone: str = ""
+    """The same text where nothing stands beside it, such as `3 h ago`; empty if it is `short`."""
 
 
 def row_words(
@@ -415,12 +428,19 @@ def row_words(
     if not row.available:
         return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
     if row.last_run_at is None:
-        return RowWords("never", tr("never by Reverie") if agent_too else tr("never"))
+        return RowWords("never", tr("never by Reverie") if agent_too else tr("never"), short=tr("never"))
     result = tr("undone") if row.undone else changes(row.changes)
     in_part = [tr("partly undone")] if row.partly_undone and not row.undone else []
-    parts = (display_text.age(now_ms, row.last_run_at), result, *in_part)
+    age = display_text.age(now_ms, row.last_run_at)
     details = (when(row.last_run_at), trigger(row.trigger), summary_words(row.summary), spent_words(spent))
-    return RowWords("record", " · ".join(map(_unbroken, parts)), "", as_tooltip(*details))
+    return RowWords(
+        "record",
+        " · ".join(map(_unbroken, (age, result, *in_part))),
+        "",
+        as_tooltip(*details),
+        display_text.short_age(now_ms, row.last_run_at),
+        age,
+    )
 
 
 def spent_words(spent: Spent | None) -> str:
@@ -510,49 +530,58 @@ def _range(start: int, length: int, format_: QTextCharFormat) -> QTextLayout.For
     return found
 
 
-class FooterRow:
-    """One row of the footer: a name and a sentence.
+class ScopeItem:
+    """The status of one scope in the footer: its name and the age of its last consolidation.
 
-    In a narrow footer the name is part of the sentence.
+    A harvest that failed is part of the text; any other is one of the details.
     """
 
-    def __init__(self, name: str, grid: QGridLayout, line: int) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.words = RowWords("loading", "…")
-        self._narrow = False
-        self.label = QLabel(name)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.value = TwoToneLabel()
-        grid.addWidget(self.label, line, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(self.value, line, 1)
-        self._show()
+        self.words = RowWords("loading", "…", short="…")
+        self.value = FitFlatButton()
+        self.say(self.words)
 
     @property
     def state(self) -> RowState:
         return self.words.state
 
-    def say(self, found: RowWords) -> None:
-        """Show the texts of a row."""
+    def say(self, found: RowWords, *, is_last: bool = False, harvest: RowWords | None = None) -> None:
+        """Set the texts of the scope; `show_text` shows the one that fits.
+
+        `is_last`: whether it is the last scope of the line. `harvest`: the texts of the last harvest of the
+        workspace; None for none.
+        """
         self.words = found
-        self._show()
+        alone = found.alone or found.short
+        spoken, more = f"{self.name}: {found.text} {found.note}".strip(), ""
+        if found.state in ("record", "never"):
+            spoken = tr("{scope}, last consolidated: {when}").format(scope=self.name, when=found.text)
+        details, is_bad = [spoken, found.tooltip], False
+        if harvest is not None:
+            chats = tr("From chats: {result}").format(result=harvest.text)
+            details += [chats, harvest.note or harvest.tooltip]
+            is_bad = harvest.state == "failed"
+            if is_bad:
+                more, spoken = f" · {tr('chats failed')}", f"{spoken}. {chats}"
+        self._in_line = f"{self.name} {alone if is_last else found.short}{more}"
+        self._in_column = f"{self.name} {alone}{more}"
+        self._spoken, self._tip = spoken, as_tooltip(*details)
+        theme = theme_of(self.value.palette())
+        tint(
+            self.value,
+            theme.bad_text if is_bad else theme.text if found.state == "record" else theme.dim_window,
+        )
+        self.show_text(in_line=True)
 
-    def set_narrow(self, narrow: bool) -> None:
-        """Show the name as part of the sentence if `narrow`, otherwise in a column of its own."""
-        if narrow != self._narrow:
-            self._narrow = narrow
-            self._show()
+    @property
+    def width_in_line(self) -> int:
+        """The width that the scope needs in one line with the others, in pixels."""
+        return self.value.width_for(self._in_line)
 
-    def set_visible(self, shown: bool) -> None:
-        self.value.setVisible(shown)
-        self.label.setVisible(shown and not self._narrow)
-
-    def _show(self) -> None:
-        tone: LabelTone = {"failed": "bad", "record": "plain"}.get(self.state, "quiet")  # type: ignore[assignment]
-        self.value.say_parts(self.name if self._narrow else "", self.words.text, self.words.note, tone)
-        self.value.setToolTip(self.words.tooltip)
-        self.value.setAccessibleName(f"{self.name}: {self.words.text} {self.words.note}".strip())
-        self.label.setVisible(not self._narrow and not self.value.isHidden())
+    def show_text(self, *, in_line: bool) -> None:
+        """Show the text for one line with the other scopes, or that for a line of its own."""
+        self.value.say(self._in_line if in_line else self._in_column, self._spoken, self._tip)
 
 
 _SIGNS = {"ok": "check", "running": "refresh", "warn": "warning", "fail": "error"}
@@ -638,12 +667,6 @@ class AgentRows(QWidget):
         self.setVisible(bool(lines))
 
 
-NARROW = 440
-"""The width in pixels below which the names of rows are part of their sentences."""
-SENTENCE = 220
-"""The minimum width of a sentence beside a column of names, in pixels."""
-SIDE = 150
-"""The width, in pixels, that is always available to the column with the button."""
 AGES_MS = 20_000
 """Milliseconds between two updates of the relative times."""
 SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
@@ -668,45 +691,27 @@ class Footer(QWidget):
         self._run: QAction | None = None
         self._other: QAction | None = None
         self._other_engine = ""
-        self._narrow = False
-        self._rows_area = QWidget()
-        grid = QGridLayout(self._rows_area)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(GAP + UNIT)
-        grid.setVerticalSpacing(UNIT)
-        grid.setColumnStretch(1, 1)
-        self.caption = WrapLabel(self.tr("Last consolidated"))
-        embolden(self.caption)
-        grid.addWidget(self.caption, 0, 0, 1, 2)
-        self.rows = {scope: FooterRow(scope_name(scope), grid, line) for line, scope in enumerate(SCOPES, 1)}
-        self.harvest = FooterRow(self.tr("From chats"), grid, len(SCOPES) + 1)
-        self.harvest.set_visible(False)
-        grid.setRowStretch(len(SCOPES) + 2, 1)
+        self.rows = {scope: ScopeItem(scope_name(scope)) for scope in SCOPES}
+        self._area = QWidget()
+        FlowLayout(*(item.value for item in self.rows.values()), holder=self._area, gap=0, or_column=True)
         self.agent = AgentRows(icons)
         self.problems = MessageBar(icons, "status-problems")
         self.panel = RunPanel(icons)
         self.button = FitToolButton()
         self.engine = TwoToneLabel()
-        self._make_button_column()
-        self._lay_out()
-        self._timer = repeating(self, AGES_MS, self._on_time)
-        self._timer.start()
-
-    def _make_button_column(self) -> None:
+        self.engine.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.engine.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._lay_out()
+        self._timer = repeating(self, AGES_MS, self._on_time)
+        self._timer.start()
 
     def _lay_out(self) -> None:
-        self._side = QWidget()
-        inner = column(self._side, margin=0, gap=UNIT)
-        inner.addWidget(self.button, 0, Qt.AlignmentFlag.AlignRight)
-        inner.addWidget(self.engine)
-        inner.addStretch(1)
-        top = row_of(self._rows_area, self._side, grows=self._rows_area, gap=MARGIN)
-        column(self, top, self.agent, self.problems, self.panel)
+        top = row_of(self._area, grows=self._area, gap=GAP)
+        top.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        column(self, top, self.engine, self.agent, self.problems, self.panel)
 
     @contextmanager
     def keeping_focus(self) -> Iterator[None]:
@@ -762,12 +767,15 @@ class Footer(QWidget):
             name = self._other_engine
             self.engine.say_parts("", "", name)
             self.engine.setToolTip("")
+            self.engine.setVisible(bool(name))
             text = self._other.iconText()
             self.button.setAccessibleName(f"{text}, {name}" if name else text)
             return
         engine = self._engine_words(choice.engine if choice is not None else "rules")
         self.engine.say_parts("", "", reason or engine)
         self.engine.setToolTip(as_tooltip(choice.reason) if choice is not None else "")
+        # The usual engine, the rules, is not worth a line of its own.
+        self.engine.setVisible(bool(reason) or engine != self._engine_words("rules"))
         self.button.setAccessibleName(self.tr("Consolidate, {engine}").format(engine=engine))
 
     def _engine_words(self, engine: str) -> str:
@@ -780,10 +788,9 @@ class Footer(QWidget):
     def forget(self) -> None:
         """Show all rows as loading; called while the status of another context is being read."""
         self._status = None
-        for row in self.rows.values():
-            row.set_visible(True)
-            row.say(RowWords("loading", "…"))
-        self.harvest.set_visible(False)
+        for item in self.rows.values():
+            item.value.show()
+            item.say(RowWords("loading", "…", short="…"))
         self.agent.say((), 0)
         self.problems.clear()
         self.panel.show_interrupted(())
@@ -817,16 +824,16 @@ class Footer(QWidget):
         """Show the rows of the latest status, with current ages."""
         if self._status is None:
             return
-        now = self._now()
-        for row in self._status.rows:
-            spent = self._status.spent.get(row.scope)
-            found = row_words(row, now, spent, agent_too=self.agent_reported)
-            self.rows[row.scope].set_visible(not row.permanent)
-            self.rows[row.scope].say(found)
-        harvest = self._status.harvest
-        self.harvest.set_visible(harvest is not None)
-        if harvest is not None:
-            self.harvest.say(harvest_words(harvest, now))
+        now, status = self._now(), self._status
+        harvest = harvest_words(status.harvest, now) if status.harvest is not None else None
+        last = max((row.scope for row in status.rows if not row.permanent), key=SCOPES.index, default=None)
+        for row in status.rows:
+            found = row_words(row, now, status.spent.get(row.scope), agent_too=self.agent_reported)
+            self.rows[row.scope].value.setVisible(not row.permanent)
+            self.rows[row.scope].say(
+                found, is_last=row.scope is last, harvest=harvest if row.scope is Scope.WORKSPACE else None
+            )
+        self._turn()
         own = (self._extraction,) if self._extraction is not None else ()
         self.agent.say((*self._status.agent, *own), now)
 
@@ -834,19 +841,15 @@ class Footer(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._side.setMaximumWidth(max(SIDE, event.size().width() * 2 // 5))
-        narrow = event.size().width() < max(NARROW, self._roomy)
-        if narrow != self._narrow:
-            self._narrow = narrow
-            self.caption.setVisible(not narrow)
-            for row in (*self.rows.values(), self.harvest):
-                row.set_narrow(narrow)
+        self._turn()
 
-    @property
-    def _roomy(self) -> int:
-        """The minimum width at which the names of the rows fit into a column of their own."""
-        names = max(row.label.sizeHint().width() for row in (*self.rows.values(), self.harvest))
-        return names + self.button.sizeHint().width() + SENTENCE
+    def _turn(self) -> None:
+        """Give the scopes the texts for one line if there is room for it, else those for a line each."""
+        shown = [item for item in self.rows.values() if not item.value.isHidden()]
+        beside = 2 * MARGIN + self.button.sizeHint().width() + GAP
+        in_line = sum(item.width_in_line for item in shown) <= self.width() - beside
+        for item in shown:
+            item.show_text(in_line=in_line)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -857,3 +860,4 @@ class Footer(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self.update()
+            self._say_rows()

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import (
     QAction,
     QActionEvent,
     QColor,
+    QFocusEvent,
     QFontMetrics,
     QIcon,
+    QKeyEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -35,6 +37,7 @@ from PySide6.QtWidgets import (
     QStyleOptionComboBox,
     QStylePainter,
     QToolButton,
+    QToolTip,
     QWidget,
 )
 
@@ -180,19 +183,32 @@ class ElidedLabel(QLabel):
 class PathLabel(ElidedLabel):
     """A label for a path, whose first folders are left out if it is too long, since the name matters most."""
 
+    _separator, _tip = "/", ""
+
+    def say_path(self, text: str, separator: str, tip: str) -> None:
+        """Show a path, whose parts `separator` divides; `tip`: the tool tip."""
+        self._separator, self._tip = separator, as_tooltip(tip)
+        self.say(text)
+
+    def _fit(self) -> None:
+        super()._fit()
+        if self._tip:
+            self.setToolTip(self._tip)
+
     def _shortened(self, metrics: QFontMetrics, width: int) -> str:
-        shown = self._whole
-        while metrics.horizontalAdvance(shown) > width and "/" in shown.removeprefix("…/"):
-            shown = "…/" + shown.removeprefix("…/").split("/", 1)[1]
+        shown, between = self._whole, self._separator
+        left_out = f"…{between}"
+        while metrics.horizontalAdvance(shown) > width and between in shown.removeprefix(left_out):
+            shown = left_out + shown.removeprefix(left_out).split(between, 1)[1]
         if metrics.horizontalAdvance(shown) <= width:
             return shown
         return metrics.elidedText(shown, Qt.TextElideMode.ElideMiddle, width)
 
 
 def tint(label: QWidget, colour: QColor) -> None:
-    """Set the text colour of a label.
+    """Set the text colour of a label or button.
 
-    Nothing is done if the label has this colour already, because setting a palette sends a change event.
+    Nothing is done if the widget has this colour already, because setting a palette sends a change event.
     """
     palette, role = label.palette(), label.foregroundRole()
     if palette.color(role) != colour:
@@ -294,6 +310,48 @@ class FitToolButton(_Fitted, QToolButton):
         if action is not None:
             self._whole = action.iconText()
             self._measure()
+
+
+class FitFlatButton(_Fitted, QToolButton):
+    """A flat button that shortens its text if there is not enough room.
+
+    A click, or Tab, shows its tool tip at once, which other buttons show only for the mouse.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAutoRaise(True)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.clicked.connect(self._show_tip)
+
+    def say(self, text: str, spoken: str, tip: str) -> None:
+        """Set the text, the text for screen readers, and the tool tip."""
+        self.setAccessibleName(spoken)
+        self.setAccessibleDescription(tip)
+        self.setToolTip(tip)
+        if text != self._whole:
+            self._whole = text
+            self._measure()
+
+    def width_for(self, text: str) -> int:
+        """Return the width that the button needs to show `text`, in pixels."""
+        metrics = QFontMetrics(self.font())
+        return self._hint.width() - metrics.horizontalAdvance(self._whole) + metrics.horizontalAdvance(text)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        super().keyReleaseEvent(event)
+        # Not the focus event: Qt gives the same reason if it moves the focus from a widget that was hidden.
+        if event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+            self._show_tip()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        QToolTip.hideText()
+
+    @Slot()
+    def _show_tip(self) -> None:
+        QToolTip.showText(self.mapToGlobal(QPoint(0, self.height())), self.toolTip(), self)
 
 
 def flat_button(action: QAction) -> QToolButton:

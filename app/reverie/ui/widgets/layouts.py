@@ -218,10 +218,14 @@ class FlowLayout(QLayout):
     An item that is wider than the layout gets the width of the layout.
     """
 
-    def __init__(self, *widgets: QWidget, holder: QWidget | None = None, gap: int = GAP) -> None:
+    def __init__(
+        self, *widgets: QWidget, holder: QWidget | None = None, gap: int = GAP, or_column: bool = False
+    ) -> None:
+        """Create the layout; `or_column`: if one row is not enough, give each item a row of its own."""
         super().__init__(holder)
         self._items: list[QLayoutItem] = []
         self._gap = gap
+        self._or_column = or_column
         # The layouts around this one query the same few widths many times for one change.
         self._heights: dict[int, int] = {}
         self.setContentsMargins(QMargins(0, 0, 0, 0))
@@ -287,6 +291,8 @@ class FlowLayout(QLayout):
                 rows.append([])
             used = size.width() if not rows[-1] else used + self._gap + size.width()
             rows[-1].append((item, size))
+        if self._or_column and len(rows) > 1:
+            rows = [[each] for row in rows for each in row]
         top = rect.top()
         for number, row in enumerate(row for row in rows if row):
             top += self._gap // 2 if number else 0
