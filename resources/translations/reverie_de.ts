@@ -3236,29 +3236,6 @@
     </message>
 </context>
 <context>
-    <name>SourceModel</name>
-    <message>
-        <source>Changed</source>
-        <translation>Geändert</translation>
-    </message>
-    <message>
-        <source>Project</source>
-        <translation>Projekt</translation>
-    </message>
-    <message>
-        <source>Size</source>
-        <translation>Größe</translation>
-    </message>
-    <message>
-        <source>State</source>
-        <translation>Zustand</translation>
-    </message>
-    <message>
-        <source>Title</source>
-        <translation>Titel</translation>
-    </message>
-</context>
-<context>
     <name>SourceView</name>
     <message>
         <source>A line of more than {n} characters cannot be edited here.</source>
@@ -6971,6 +6948,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Seit {age}: {purpose}.</translation>
     </message>
     <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
         <source>Smaller text in the editor</source>
         <translation>Kleinerer Text im Editor</translation>
     </message>
@@ -7021,6 +7002,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Started</source>
         <translation>Begonnen</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Zustand</translation>
     </message>
     <message>
         <source>Statements about the project that are no longer true</source>
@@ -7929,6 +7914,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Timed out</source>
         <translation>Zeit abgelaufen</translation>
+    </message>
+    <message>
+        <source>Title</source>
+        <translation>Titel</translation>
     </message>
     <message>
         <source>To use version 2, remove memories/ or set [memories] version = "v2" in config.toml.</source>

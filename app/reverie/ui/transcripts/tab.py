@@ -40,10 +40,12 @@ from reverie.clock import Clock
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, SIGN_CONTRAST, readable, tabular, theme_of
-from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
+from reverie.ui.display_text import age, as_tooltip, human_size, translated, visible, when
+from reverie.ui.display_text import translatable as _
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
+from reverie.ui.jobs import Lane, repeating, single_shot
 from reverie.ui.metrics import scaled
+from reverie.ui.session import reconnect
 from reverie.ui.transcripts.reader import TranscriptView
 from reverie.ui.transcripts.text import job_kind, job_state, state_of
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
@@ -89,9 +91,6 @@ class SourceModel(QAbstractTableModel):
         self._project: str | None = None
         self._column, self._down = 2, True
         self._known_facts: dict[str, TranscriptSource] = {}
-        self._heads = (
-            self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
-        )  # fmt: skip
 
     def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
         """Show other transcripts; rows that do not change are only redrawn."""
@@ -127,7 +126,7 @@ class SourceModel(QAbstractTableModel):
         """Filter and sort the transcripts; reset the model only if the rows have changed."""
         found = [each for each in self._listed if self._fits(each)]
         found.sort(key=lambda each: -(each.updated_at or 0))
-        found.sort(key=lambda each: _sort_key(each, self._column), reverse=self._down)
+        found.sort(key=_COLUMNS[self._column][2], reverse=self._down)
         found = _with_parts(found)
         if [each.id for each in found] == [each.id for each in self.sources]:
             self.sources = tuple(found)
@@ -157,7 +156,7 @@ class SourceModel(QAbstractTableModel):
 
     def _touch(self, rows: Sequence[int]) -> None:
         if rows:
-            self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], len(self._heads) - 1))
+            self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], len(_COLUMNS) - 1))
 
     def forget(self) -> None:
         """Remove all transcripts and facts. Called when another home is shown."""
@@ -182,11 +181,11 @@ class SourceModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.sources)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(self._heads)
+        return 0 if parent.isValid() else len(_COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self._heads[section]
+            return translated(_COLUMNS[section][0])
         if role == Qt.ItemDataRole.TextAlignmentRole and section == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
@@ -194,25 +193,13 @@ class SourceModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         source, column = self.sources[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._shown(source, column)
+            return _COLUMNS[column][1](source, self._now())
         if role == Qt.ItemDataRole.ToolTipRole:
             updated = when(source.updated_at) if source.updated_at is not None else ""
             return as_tooltip(source.title, source.project_path or "", updated, str(source.path))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
-
-    def _shown(self, source: TranscriptSource, column: int) -> str:
-        match column:
-            case 0:
-                return ("↳ " if source.under else "") + visible(source.title or source.id)
-            case 1:
-                return visible(_project_of(source) or "–")
-            case 2:
-                return age(self._now(), source.updated_at) if source.updated_at is not None else "–"
-            case 3:
-                return human_size(source.size)
-        return state_of(source)
 
 
 def _project_of(source: TranscriptSource) -> str:
@@ -232,17 +219,28 @@ def _with_parts(sources: Sequence[TranscriptSource]) -> list[TranscriptSource]:
     return [each for top in tops for each in (top, *parts[top.id])] if parts else list(sources)
 
 
-def _sort_key(source: TranscriptSource, column: int) -> Any:
-    match column:
-        case 0:
-            return source.title.casefold()
-        case 1:
-            return (source.project_name or source.project_path or "").casefold()
-        case 2:
-            return source.updated_at or 0
-        case 3:
-            return source.size
-    return state_of(source)
+_COLUMNS: tuple[
+    tuple[str, Callable[[TranscriptSource, int], str], Callable[[TranscriptSource], Any]], ...
+] = (
+    (
+        _("Title"),
+        lambda source, _now: ("↳ " if source.under else "") + visible(source.title or source.id),
+        lambda source: source.title.casefold(),
+    ),
+    (
+        _("Project"),
+        lambda source, _now: visible(_project_of(source) or "–"),
+        lambda source: (source.project_name or source.project_path or "").casefold(),
+    ),
+    (
+        _("Changed"),
+        lambda source, now: age(now, source.updated_at) if source.updated_at is not None else "–",
+        lambda source: source.updated_at or 0,
+    ),
+    (_("Size"), lambda source, _now: human_size(source.size), lambda source: source.size),
+    (_("State"), lambda source, _now: state_of(source), state_of),
+)
+"""For each column its heading, the text of a cell, given the time in ms, and the value to sort by."""
 
 
 class SourceList(QWidget):
@@ -269,7 +267,7 @@ class SourceList(QWidget):
         self._lay_out()
         self.text.textChanged.connect(self.narrow)
         self.project.currentIndexChanged.connect(self.narrow)
-        self.view.activated.connect(self._on_activated)
+        self.view.activated.connect(self.opened)
         self.view.selectionModel().currentRowChanged.connect(self._on_current)
         self.model.modelAboutToBeReset.connect(self._before_reset)
         self.model.modelReset.connect(self._after_reset)
@@ -315,10 +313,6 @@ class SourceList(QWidget):
         ways = QBoxLayout.Direction
         self._head.setDirection(ways.LeftToRight if fits else ways.TopToBottom)
         self._show_columns(event.size().width())
-
-    @Slot()
-    def _on_activated(self) -> None:
-        self.opened.emit()
 
     @property
     def selected(self) -> TranscriptSource | None:
@@ -451,8 +445,7 @@ class TranscriptsTab(TabPage):
         """Show the transcripts of another home; None shows none."""
         if session is self._session:
             return
-        if self._session is not None:
-            self._session.outside_changed.disconnect(self.read_again)
+        reconnect(self._session, session, lambda home: (home.outside_changed,), self.read_again)
         self._session = session
         self._listed = self._titling = False
         self._wanted = self._open = ""
@@ -462,9 +455,7 @@ class TranscriptsTab(TabPage):
         self.list.forget()
         self.list.show_all()
         self.pages.setCurrentIndex(0)
-        if session is not None:
-            session.outside_changed.connect(self.read_again)
-            self.read_again()
+        self.read_again()
 
     def stop(self) -> None:
         """Stop all reading; repeated calls have no effect."""
@@ -534,15 +525,9 @@ class TranscriptsTab(TabPage):
         if session is None or not without_facts or self._titling or not self.isVisible():
             return
         self._titling = True
-        workbench = session.workbench
-
-        async def work(control: JobControl) -> dict[str, TranscriptSource]:
-            described = await ask(workbench.transcripts.described, without_facts)
-            return {source.id: source for source in described}
-
         self._lane.submit(
             "read titles",
-            work,
+            ask(session.workbench.transcripts.described, without_facts),
             done=partial(self._on_titles, session),
             failed=self._on_no_titles,
             group="titles",
@@ -553,10 +538,10 @@ class TranscriptsTab(TabPage):
         self._titling = False
         self._on_failed(error)
 
-    def _on_titles(self, session: HomeSession, known: Mapping[str, TranscriptSource]) -> None:
+    def _on_titles(self, session: HomeSession, found: Sequence[TranscriptSource]) -> None:
         self._titling = False
         if session is self._session:
-            self.list.add_facts(known)
+            self.list.add_facts({source.id: source for source in found})
             self._read_titles()
 
     @Slot()
@@ -655,11 +640,8 @@ class JobsDialog(QDialog):
             self.show()
 
     def _listen(self, session: HomeSession | None) -> None:
-        if self._session is not None:
-            self._session.status_changed.disconnect(self._read)
+        reconnect(self._session, session, lambda home: (home.status_changed,), self._read)
         self._session = session
-        if session is not None:
-            session.status_changed.connect(self._read)
 
     def done(self, result: int) -> None:
         """Close the dialog and stop reading."""

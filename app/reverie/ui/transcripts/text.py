@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 
-from PySide6.QtCore import QEvent, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -118,11 +119,6 @@ def tool_state(tool: ToolUse) -> str:
     if tool.output is None:
         return tr("no result")
     return tr("failed") if tool.is_error else tr("done")
-
-
-def result() -> str:
-    """Return the heading that is shown above the output of a tool."""
-    return tr("Result")
 
 
 def tool_summary(tool: ToolUse) -> str:
@@ -288,7 +284,7 @@ class EntryStyle:
         code = self._quiet_code if message.undone else self._code
         yield from ((line, code, back) for line in _broken(tool.input))
         if tool.output is not None:
-            yield result(), self._bad if tool.is_error else self._quiet, back
+            yield tr("Result"), self._bad if tool.is_error else self._quiet, back
             yield from ((line, code, back) for line in _broken(tool.output))
 
     def _head_format(self, message: Message) -> QTextCharFormat:
@@ -439,7 +435,6 @@ class ReaderText(PlainTextBox):
         self._unfolded: set[int] = set()
         self._folded: set[int] = set()
         self._all = False
-        self._telling = True
         self._marked = -1
         self._blocks = EntryBlocks(self.document())
         self.setReadOnly(True)
@@ -478,13 +473,12 @@ class ReaderText(PlainTextBox):
 
     def show_messages(self, messages: Sequence[Message]) -> None:
         """Replace all messages and scroll to the top."""
-        self._telling = False
-        self._messages = []
-        self.clear()
-        self._insert_at_end(messages)
-        self.verticalScrollBar().setValue(0)
-        self.moveCursor(QTextCursor.MoveOperation.Start)
-        self._telling = True
+        with QSignalBlocker(self):
+            self._messages = []
+            self.clear()
+            self._insert_at_end(messages)
+            self.verticalScrollBar().setValue(0)
+            self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def forget(self) -> None:
         """Remove all messages and the folding of each entry. Called when another transcript is shown."""
@@ -495,49 +489,38 @@ class ReaderText(PlainTextBox):
 
     def append(self, messages: Sequence[Message]) -> None:
         """Add the following messages without moving the visible text."""
-        self._telling = False
-        place = self.verticalScrollBar().value()
-        self._insert_at_end(messages)
-        self.verticalScrollBar().setValue(place)
-        self._telling = True
+        self.replace_from(self.end, messages)
 
     def prepend(self, messages: Sequence[Message]) -> None:
         """Add the preceding messages without moving the visible text."""
         if not messages:
             return
-        place = self._place()
-        self._telling = False
-        kept = carried(self.document().firstBlock())
-        cursor = QTextCursor(self.document())
-        cursor.beginEditBlock()
-        cursor.insertBlock()
-        cursor.setPosition(0)
-        for number, message in enumerate(messages):
-            if number:
-                cursor.insertBlock()
-            self._insert(cursor, message)
-        cursor.endEditBlock()
-        carry(cursor.block().next(), kept)
-        self._messages[:0] = messages
-        self._return_to(place)
-        self._telling = True
+        with self._same_place():
+            kept = carried(self.document().firstBlock())
+            cursor = QTextCursor(self.document())
+            cursor.beginEditBlock()
+            cursor.insertBlock()
+            cursor.setPosition(0)
+            for number, message in enumerate(messages):
+                if number:
+                    cursor.insertBlock()
+                self._insert(cursor, message)
+            cursor.endEditBlock()
+            carry(cursor.block().next(), kept)
+            self._messages[:0] = messages
 
     def replace_from(self, number: int, messages: Sequence[Message]) -> None:
         """Replace the entries from `number` on."""
-        self._telling = False
-        place = self.verticalScrollBar().value()
-        self._remove(number, self.end)
-        self._insert_at_end(messages)
-        self.verticalScrollBar().setValue(place)
-        self._telling = True
+        with QSignalBlocker(self):
+            place = self.verticalScrollBar().value()
+            self._remove(number, self.end)
+            self._insert_at_end(messages)
+            self.verticalScrollBar().setValue(place)
 
     def drop_before(self, number: int) -> None:
         """Remove the entries before `number` without moving the visible text."""
-        place = self._place()
-        self._telling = False
-        self._remove(self.first, number)
-        self._return_to(place)
-        self._telling = True
+        with self._same_place():
+            self._remove(self.first, number)
 
     def is_unfolded(self, message: Message) -> bool:
         """Return True if the whole text of an entry is shown, given its kind and the user's choice."""
@@ -568,10 +551,12 @@ class ReaderText(PlainTextBox):
         own.add(message.number)
         other.discard(message.number)
         place, cursor = self.verticalScrollBar().value(), self._cursor_of(message.number)
-        self._telling = False
-        self._write_over(cursor, message)
-        self.verticalScrollBar().setValue(place)
-        self._telling = True
+        with QSignalBlocker(self):
+            cursor.beginEditBlock()
+            cursor.removeSelectedText()
+            self._insert(cursor, message)
+            cursor.endEditBlock()
+            self.verticalScrollBar().setValue(place)
         caret = self.textCursor()
         caret.setPosition(self._blocks.first_of(message.number).position())
         self.setTextCursor(caret)
@@ -640,12 +625,6 @@ class ReaderText(PlainTextBox):
         lines = self._entries.lines(message, unfolded=self.is_unfolded(message))
         self._blocks.write(cursor, message.number, lines)
 
-    def _write_over(self, cursor: QTextCursor, message: Message) -> None:
-        cursor.beginEditBlock()
-        cursor.removeSelectedText()
-        self._insert(cursor, message)
-        cursor.endEditBlock()
-
     def _remove(self, start: int, end: int) -> None:
         """Remove the entries from `start` to before `end`."""
         if start >= end or not self._messages:
@@ -658,20 +637,19 @@ class ReaderText(PlainTextBox):
         """Return a cursor that selects an entry without the line break after it."""
         return self._blocks.select(number, last=number + 1 >= self.end)
 
-    def _place(self) -> tuple[int, int]:
-        """Return the number of the top visible entry, and how many of its lines are scrolled out."""
-        block = self.firstVisibleBlock()
-        number = block.userState()
-        top = self.verticalScrollBar().value()
-        return number, top - self._blocks.first_of(number).firstLineNumber() if self.holds(number) else 0
-
-    def _return_to(self, place: tuple[int, int]) -> None:
-        number, lines = place
-        if self.holds(number):
-            self.verticalScrollBar().setValue(self._blocks.first_of(number).firstLineNumber() + lines)
+    @contextmanager
+    def _same_place(self) -> Iterator[None]:
+        """Keep the top visible line where it is while entries before it are added or removed."""
+        number, bar = self.firstVisibleBlock().userState(), self.verticalScrollBar()
+        held = self.holds(number)
+        lines = bar.value() - self._blocks.first_of(number).firstLineNumber() if held else 0
+        with QSignalBlocker(self):
+            yield
+            if held and self.holds(number):
+                bar.setValue(self._blocks.first_of(number).firstLineNumber() + lines)
 
     def _on_scrolled(self, value: int) -> None:
-        if not self._telling or not self._messages:
+        if not self._messages:
             return
         bar = self.verticalScrollBar()
         if value >= bar.maximum() - bar.pageStep():
