@@ -319,13 +319,7 @@ class ReviewTree(QTreeWidget):
         choices = self._choices
         if column != 0 or choices is None or part.group is None:
             return
-        taken = item.checkState(0) != Qt.CheckState.Unchecked
-        if part.file is None:
-            choices.take_group(part.group, taken)
-        elif part.hunk is None:
-            choices.take_file(part.group, part.file, taken)
-        else:
-            choices.take_hunk(part.group, part.file, part.hunk, taken)
+        choices.take(part.group, part.file, part.hunk, item.checkState(0) != Qt.CheckState.Unchecked)
         self.follow()
         self.chosen.emit()
 
@@ -415,8 +409,6 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
     """Return notes about lost and changed facts of a file, by hunk index; empty if `card` is None."""
     if card is None:
         return {}
-    was, now = file.old_path or file.path, file.path
-    before = [(each.path, each.line, tr("Lost: {text}").format(text=each.text)) for each in card.lost]
     what = {
         "number": tr("The number was changed (was: {before})"),
         "version": tr("The version was changed (was: {before})"),
@@ -427,25 +419,22 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
         "generalised": tr("The statement is less precise now (was: {before})"),
         "place": tr("The fact was moved under a heading that changes its meaning (was: {before})"),
     }
+    lost, invented = tr("Lost: {text}"), tr("No source: {text}")
+    unloaded, broken = tr("No longer loaded: {text}"), tr("Broken link: {target}")
+    before = [(each.path, each.line, lost.format(text=each.text)) for each in card.lost]
     before += [(each.path, each.line, what[each.what].format(before=each.before)) for each in card.changed]
-    after = [(each.path, each.line, tr("No source: {text}").format(text=each.text)) for each in card.invented]
-    after += [
-        (each.path, each.line, tr("No longer loaded: {text}").format(text=each.text))
-        for each in card.below_cut
-    ]
-    after += [
-        (each.path, each.line, tr("Broken link: {target}").format(target=each.target))
-        for each in card.broken_links
-    ]
-    before = [note for note in before if note[0] == was]
-    after = [note for note in after if note[0] == now]
+    after = [(each.path, each.line, invented.format(text=each.text)) for each in card.invented]
+    after += [(each.path, each.line, unloaded.format(text=each.text)) for each in card.below_cut]
+    after += [(each.path, each.line, broken.format(target=each.target)) for each in card.broken_links]
+    was = [(line, said) for path, line, said in before if path == (file.old_path or file.path)]
+    now = [(line, said) for path, line, said in after if path == file.path]
     found: dict[int, list[str]] = {}
     grown = 0
-    for hunk in file.hunks if before or after else ():
+    for hunk in file.hunks if was or now else ():
         removed, added = _line_counts(hunk)
         start = hunk.start + grown
-        notes = [said for _path, line, said in before if 0 < line - hunk.start <= removed]
-        notes += [said for _path, line, said in after if 0 < line - start <= added]
+        notes = [said for line, said in was if 0 < line - hunk.start <= removed]
+        notes += [said for line, said in now if 0 < line - start <= added]
         if notes:
             found[hunk.index] = list(dict.fromkeys(notes))
         grown += added - removed
@@ -673,9 +662,12 @@ class Choices:
 
     def find(self, path: str) -> tuple[ReviewGroup, ReviewFile] | None:
         """Return the file with this path and its group; None if there is none."""
-        return next(
-            ((group, file) for group in self.view.groups for file in group.files if file.path == path), None
-        )
+        return next((found for found in self._files if found[1].path == path), None)
+
+    @property
+    def _files(self) -> Iterator[tuple[ReviewGroup, ReviewFile]]:
+        """Each file of the review with its group."""
+        return ((group, file) for group in self.view.groups for file in group.files)
 
     # Undone parts of a finished run
 
@@ -731,12 +723,7 @@ class Choices:
         """
         alone = copy(self)
         alone.selection, alone._aside = self.first, {}
-        if file is None:
-            alone.take_group(group, False)
-        elif index is None:
-            alone.take_file(group, file, False)
-        else:
-            alone.take_hunk(group, file, index, False)
+        alone.take(group, file, index, False)
         return alone.selection
 
     def path_now(self, file: ReviewFile) -> str:
@@ -751,18 +738,16 @@ class Choices:
     def count_to_take_back(self) -> int:
         """The number of changes marked to be undone: hunks, and created, deleted or renamed files."""
         return sum(
-            int(self.goes_back(file)) if file.verb != "edit" else self._count_back(file)
-            for group in self.view.groups
-            for file in group.files
+            self._count_back(file) if file.verb == "edit" else int(self.goes_back(file))
+            for _group, file in self._files
         )
 
     @property
     def count_standing(self) -> int:
         """The number of changes of a finished run that have not been undone."""
         return sum(
-            int(not self.is_gone(file)) if file.verb != "edit" else len(file.hunks) - self._count_gone(file)
-            for group in self.view.groups
-            for file in group.files
+            len(file.hunks) - self._count_gone(file) if file.verb == "edit" else int(not self.is_gone(file))
+            for _group, file in self._files
         )
 
     def _count_back(self, file: ReviewFile) -> int:
@@ -791,8 +776,7 @@ class Choices:
         changed = self._resolution.files
         return sum(
             self._count_taken(group, file) if file.verb == "edit" else 1
-            for group in self.view.groups
-            for file in group.files
+            for group, file in self._files
             if any(path in changed for path in (file.path, file.old_path))
         )
 
@@ -805,11 +789,7 @@ class Choices:
     @property
     def count_of_all(self) -> int:
         """The number of all changes, counted as in `count_to_apply`."""
-        return sum(
-            len(file.hunks) if file.verb == "edit" else 1
-            for group in self.view.groups
-            for file in group.files
-        )
+        return sum(len(file.hunks) if file.verb == "edit" else 1 for _group, file in self._files)
 
     @property
     def is_plan(self) -> bool:
@@ -834,6 +814,15 @@ class Choices:
         return self.resolved[1]
 
     # Accepting and rejecting
+
+    def take(self, group: ReviewGroup, file: ReviewFile | None, index: int | None, taken: bool) -> None:
+        """Accept or reject a group or, unless that is None, its `file`, or the hunk `index` of the file."""
+        if file is None:
+            self.take_group(group, taken)
+        elif index is None:
+            self.take_file(group, file, taken)
+        else:
+            self.take_hunk(group, file, index, taken)
 
     def take_group(self, group: ReviewGroup, taken: bool) -> None:
         """Accept a group of changes with all its hunks if `taken`; else reject the group."""
