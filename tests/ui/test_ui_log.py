@@ -194,7 +194,7 @@ def test_only_this_workspace_needs_one(tab: LogView) -> None:
 def test_the_run_of_a_decision_can_be_shown_and_its_facts_copied(tab: LogView, qtbot: Any) -> None:
     tab.show_rows((decision("writer.completed", "Wrote.", run_id="17-ab", details={"model": "rules"}),))
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
-    with qtbot.waitSignal(tab.review) as asked:
+    with qtbot.waitSignal(tab.detail.review) as asked:
         tab.detail.changes.click()
     assert asked.args == ["17-ab"]
     tab.detail.copy.click()

@@ -17,11 +17,11 @@ everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.engine.asking import ask
@@ -42,6 +42,22 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Opened, Relevance, StatusView
 from reverie.ui.home_watcher import HomeWatcher, LeasePoll
+
+
+def reconnect(
+    before: HomeSession | None,
+    after: HomeSession | None,
+    signals: Callable[[HomeSession], Iterable[SignalInstance]],
+    slot: Callable[..., object],
+) -> None:
+    """Connect `slot` to signals of the home that is shown now, in place of the home that was shown before.
+
+    `signals` returns the signals of a home. `before` and `after` are None if no home was, or is, shown.
+    """
+    for signal in signals(before) if before is not None else ():
+        signal.disconnect(slot)
+    for signal in signals(after) if after is not None else ():
+        signal.connect(slot)
 
 
 class WatchEvent(Struct, frozen=True):

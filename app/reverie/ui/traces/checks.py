@@ -29,8 +29,9 @@ from reverie.ui.display_text import counted, said, tr, visible
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.metrics import icon_size
+from reverie.ui.session import reconnect
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden, tint
-from reverie.ui.widgets.layouts import Column, FlowLayout, column, scrolled, stacked
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, keyed_rows, scrolled, stacked
 from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.pages import EmptyPage, TabPage
 from reverie.values import Struct
@@ -81,8 +82,7 @@ class FindingRows(QWidget):
         """
         self._hold_focus()
         wanted = [finding.check for finding in findings]
-        if wanted != list(self._rows):
-            self._make(wanted)
+        self._rows = keyed_rows(self._column, self._rows, wanted, self._row)
         for finding in findings:
             self._rows[finding.check].say(finding, first=finding.check == cause, busy=busy)
         self._give_focus_back()
@@ -113,47 +113,33 @@ class FindingRows(QWidget):
         if row.button.isEnabled() and row.button.isVisibleTo(self):
             row.button.setFocus()
 
-    def _make(self, wanted: Sequence[str]) -> None:
-        kept = {check: self._rows[check] for check in wanted if check in self._rows}
-        for check, row in self._rows.items():
-            self._column.removeWidget(row)
-            if check not in kept:
-                row.hide()
-                row.deleteLater()
-        self._rows = {}
-        for place, check in enumerate(wanted):
-            row = kept.get(check) or FindingRow(check, self._icons)
-            row.fix.connect(self.fix, Qt.ConnectionType.UniqueConnection)
-            row.remedy.connect(self.remedy, Qt.ConnectionType.UniqueConnection)
-            self._rows[check] = row
-            self._column.insertWidget(place, row)
+    def _row(self, check: str) -> FindingRow:
+        made = FindingRow(check, self._icons)
+        made.button.clicked.connect(lambda: self.fix.emit(check))
+        made.setting.clicked.connect(lambda: self.remedy.emit(made.remedy))
+        return made
 
 
 class FindingRow(QWidget):
-    """The row of one check of the Doctor.
-
-    Signals: `fix(str)`, request to apply the fix of this check; `remedy(str)`, request to open this setting.
-    """
-
-    fix = Signal(str)
-    remedy = Signal(str)
+    """The row of one check of the Doctor."""
 
     def __init__(self, check: str, icons: Icons) -> None:
         super().__init__()
-        self._check = check
         self._icons = icons
-        self._state = "pass"
+        self.state = "pass"
+        """The state of the check: pass, off, warn or fail."""
         self._first = False
         self.setObjectName(f"check-{check}")
         self._sign = QLabel()
         self.title = WrapLabel()
         embolden(self.title)
         self.evidence = WrapLabel()
-        self.button = FitPushButton(clicked=self._on_fix)
+        self.button = FitPushButton()
         self.button.hide()
-        self.setting = FitPushButton(clicked=self._on_setting)
+        self.setting = FitPushButton()
         self.setting.hide()
-        self._remedy = ""
+        self.remedy = ""
+        """The setting that the second button opens; empty for none."""
         grid = QGridLayout(self)
         grid.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
         grid.setHorizontalSpacing(GAP)
@@ -162,25 +148,18 @@ class FindingRow(QWidget):
         grid.addWidget(self._sign, 0, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.title, 0, 1)
         grid.addWidget(self.evidence, 1, 1)
-        line = FlowLayout()  # as wide as its text, and never wider than the row
-        line.addWidget(self.setting)
-        line.addWidget(self.button)
-        grid.addLayout(line, 2, 1)
+        # As wide as its text, and never wider than the row.
+        grid.addLayout(FlowLayout(self.setting, self.button), 2, 1)
         self._tint()
-
-    @property
-    def state(self) -> str:
-        """The state of the check: pass, off, warn or fail."""
-        return self._state
 
     def say(self, finding: FindingView, *, first: bool, busy: bool) -> None:
         """Show a finding; `first` highlights the row as the likely cause, `busy` disables the fix."""
-        self._state, self._first = finding.state, first
+        self.state, self._first = finding.state, first
         self.title.say(said(finding.title))
         self.evidence.say(said(finding.evidence))
         self.button.setVisible(finding.fix is not None)
         self.button.setEnabled(not busy)
-        self._remedy = finding.remedy
+        self.remedy = finding.remedy
         self.setting.setVisible(bool(finding.remedy))
         self.setting.say(remedy_label(finding.remedy))
         if finding.fix is not None:
@@ -213,7 +192,7 @@ class FindingRow(QWidget):
 
     def _back(self) -> QColor:
         theme = theme_of(self.palette())
-        return theme.bad_back if self._state == "fail" else theme.warn_back
+        return theme.bad_back if self.state == "fail" else theme.warn_back
 
     def _tint(self) -> None:
         theme = theme_of(self.palette())
@@ -222,22 +201,14 @@ class FindingRow(QWidget):
             "off": theme.dim_window,
             "warn": theme.warn_text,
             "fail": theme.bad_text,
-        }[self._state]
-        name = _SIGNS[self._state]
+        }[self.state]
+        name = _SIGNS[self.state]
         side = icon_size(self.font())
         self._sign.setPixmap(self._icons.pixmap(name, side, colour, self.devicePixelRatioF()))
         # Dim text is unreadable on the background of the likely cause.
         text = self.palette().color(QPalette.ColorRole.WindowText) if self._first else theme.dim_window
         tint(self.evidence, text)
         self.update()
-
-    @Slot()
-    def _on_fix(self) -> None:
-        self.fix.emit(self._check)
-
-    @Slot()
-    def _on_setting(self) -> None:
-        self.remedy.emit(self._remedy)
 
 
 def remedy_label(remedy: str) -> str:
@@ -249,14 +220,13 @@ class ChecksView(QWidget):
     """The view of all checks of one workspace; at first only the checks with a problem are shown.
 
     Signals: `changed()`, emitted when the findings have changed; `examine(bool)`, request to check again,
-    with or without a test of the model; `fix(str)`, request to apply the fix of this check; `remedy(str)`,
-    request to open this setting; `back()`, request to show the runs.
+    with or without a test of the model; `fix(str)`, request to apply the fix of this check; `back()`, request
+    to show the runs.
     """
 
     changed = Signal()
     examine = Signal(bool)
     fix = Signal(str)
-    remedy = Signal(str)
     back = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
@@ -265,12 +235,12 @@ class ChecksView(QWidget):
         self._busy = self._coming = False
         self.place = ""
         """The name of the checked workspace."""
-        self.runs = FitPushButton(self.tr("‹ Runs"))
-        self.again = FitPushButton(self.tr("Check again"), clicked=self._on_again)
+        self.runs = FitPushButton(self.tr("‹ Runs"), clicked=self.back.emit)
+        self.again = FitPushButton(self.tr("Check again"), clicked=lambda: self.examine.emit(False))
         self.probe = FitPushButton(
             self.tr("Test the model"),
             self.tr("Send one real request with a tool call to the model; a paid service charges for it"),
-            clicked=self._on_probe,
+            clicked=lambda: self.examine.emit(True),
         )
         self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"), clicked=self._on_copy)
         self.only = QCheckBox(self.tr("&Problems only"))
@@ -288,10 +258,8 @@ class ChecksView(QWidget):
         self.rows = FindingRows(icons)
         self.nothing = EmptyPage(icons, "check")
         self._lay_out()
-        self.runs.clicked.connect(self.back)
         self.only.toggled.connect(self._show)
         self.rows.fix.connect(self.fix)
-        self.rows.remedy.connect(self.remedy)
         self.forget()
 
     def _lay_out(self) -> None:
@@ -346,14 +314,6 @@ class ChecksView(QWidget):
         self._pages.setCurrentIndex(0 if shown else 1)
         self.copy.setEnabled(bool(self._findings))
         self.changed.emit()
-
-    @Slot()
-    def _on_again(self) -> None:
-        self.examine.emit(False)
-
-    @Slot()
-    def _on_probe(self) -> None:
-        self.examine.emit(True)
 
     @Slot()
     def _on_copy(self) -> None:
@@ -414,14 +374,13 @@ class ChecksControl(QObject):
 
     def set_session(self, session: HomeSession | None) -> None:
         """Check the workspaces of another home; None if no home is open."""
-        old = self._session
-        if old is not None:
-            for signal in (old.status_changed, old.activity_changed, old.tree_changed):
-                signal.disconnect(self.recheck)
+        reconnect(
+            self._session,
+            session,
+            lambda home: (home.status_changed, home.activity_changed, home.tree_changed),
+            self.recheck,
+        )
         self._session = session
-        if session is not None:
-            for signal in (session.status_changed, session.activity_changed, session.tree_changed):
-                signal.connect(self.recheck)
         self.recheck()
 
     def stop(self) -> None:
@@ -516,7 +475,7 @@ class ChecksControl(QObject):
             work,
             done=done,
             failed=self._on_failed,
-            cancelled=self._on_cancelled,
+            cancelled=lambda: self._set_loud(False),
             group="" if shown is not None else "examine",
         )
         self._set_loud(with_probe or shown is not None)
@@ -545,9 +504,6 @@ class ChecksControl(QObject):
         self._stale = True
         self._set_loud(False)
         self.view.message.say_error(error)
-
-    def _on_cancelled(self) -> None:
-        self._set_loud(False)
 
     def _with_probed(self, found: _Examined) -> tuple[FindingView, ...]:
         """Return the findings with the results of the last model test, if it tested the same model."""

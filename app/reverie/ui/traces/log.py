@@ -28,9 +28,10 @@ from reverie.ui.display_text import age, as_tooltip, counted, exact_time, tr, vi
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.run_labels import kind_title
+from reverie.ui.session import reconnect
 from reverie.ui.traces.steps import duration_label
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, keyed_rows, row_of, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.pages import EmptyPage, TabPage
@@ -254,27 +255,20 @@ class RunningJobs(QWidget):
 
     def show_jobs(self, jobs: Sequence[RunningJob]) -> None:
         """Show the jobs; a line whose job is still listed keeps the focus."""
-        wanted = {job.id for job in jobs}
-        for id_ in [id_ for id_ in self._lines if id_ not in wanted]:
-            line = self._lines.pop(id_)
-            self._column.removeWidget(line)
-            line.hide()
-            line.deleteLater()
+        self._lines = keyed_rows(self._column, self._lines, [job.id for job in jobs], self._line)
         for job in jobs:
-            if job.id not in self._lines:
-                line = self._lines[job.id] = _Line(job.id)
-                line.cancelled.connect(self.cancel)
-                self._column.addWidget(line)
             self._lines[job.id].say(job)
         self.setVisible(bool(jobs))
 
+    def _line(self, id_: str) -> _Line:
+        made = _Line()
+        made.button.clicked.connect(lambda: self.cancel.emit(id_))
+        return made
+
 
 class _Line(QWidget):
-    cancelled = Signal(str)
-
-    def __init__(self, id_: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._id = id_
         self._asked = False
         self.text = WrapLabel()
         self.button = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
@@ -291,7 +285,6 @@ class _Line(QWidget):
         self._asked = True
         self.button.setEnabled(False)
         self.button.say(self.tr("Cancelling…"))
-        self.cancelled.emit(self._id)
 
 
 SIDE_BY_SIDE = 720
@@ -300,12 +293,9 @@ SIDE_BY_SIDE = 720
 class LogView(QWidget):
     """The view of the log: its filters, the active jobs, the entries, and the details of the selected entry.
 
-    Signals: `review(str)`, request to show the run with this id; `doctor()`, request to show the checks;
-    `back()`, request to show the runs.
+    Signal: `back()`, request to show the runs.
     """
 
-    review = Signal(str)
-    doctor = Signal()
     back = Signal()
 
     def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
@@ -315,19 +305,16 @@ class LogView(QWidget):
         self.running = RunningJobs()
         self.message = MessageBar(icons, "log-message")
         self.services = MessageBar(icons, "log-services", closable=False)
-        self.runs = FitPushButton(self.tr("‹ Runs"))
+        self.runs = FitPushButton(self.tr("‹ Runs"), clicked=self.back.emit)
         self.text = SearchField(self.tr("Search the log"))
         self.here = QCheckBox(self.tr("&Only this workspace"))
         self.list = LineList(LogModel(now), icons, self.tr("Log, newest first"))
         self.none = EmptyPage(icons, "info")
         self.detail = LogDetail()
         self._lay_out()
-        self.runs.clicked.connect(self.back)
         self.text.textChanged.connect(self._narrow)
         self.here.toggled.connect(self._narrow)
         self.list.picked.connect(self.detail.show_row)
-        self.detail.review.connect(self.review)
-        self.detail.doctor.connect(self.doctor)
         self._narrow()
 
     def _lay_out(self) -> None:
@@ -390,46 +377,34 @@ class LogDetail(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._row: LogRow | None = None
-        self.text = WrapLabel(self.tr("Select an entry"))
+        self.text = WrapLabel()
         self.facts_shown: tuple[tuple[str, str], ...] = ()
-        self.changes = FitPushButton(self.tr("Show the run"))
-        self.why = FitPushButton(self.tr("Show the checks"))
-        self.copy = FitPushButton(self.tr("Copy"))
+        self.changes = FitPushButton(self.tr("Show the run"), clicked=self._on_changes)
+        self.why = FitPushButton(self.tr("Show the checks"), clicked=self.doctor.emit)
+        self.copy = FitPushButton(self.tr("Copy"), clicked=self._on_copy)
         self._grid = QVBoxLayout()
         self._grid.setSpacing(GAP)
-        row = FlowLayout()
-        for button in (self.changes, self.why, self.copy):
-            row.addWidget(button)
-            button.hide()
+        row = FlowLayout(self.changes, self.why, self.copy)
         outer = column(self, self.text, row, self._grid, margin=(MARGIN, GAP, MARGIN, MARGIN), gap=MARGIN)
         outer.addStretch(1)
-        self.changes.clicked.connect(self._on_changes)
-        self.why.clicked.connect(self.doctor)
-        self.copy.clicked.connect(self._on_copy)
+        self.show_row(None)
 
     @Slot(object)
     def show_row(self, row: LogRow | None) -> None:
         """Show an entry; None shows a hint to select one."""
         self._row = row
-        self._clear()
-        if row is None:
-            self.text.say(self.tr("Select an entry"))
-            self.facts_shown = ()
-        else:
-            self.text.say(text_words(row.entry))
-            self.facts_shown = facts(row)
-            for name, value in self.facts_shown:
-                self._grid.addWidget(WrapLabel(f"{name}: {value}"))
-        self.copy.setVisible(row is not None)
-        self.changes.setVisible(row is not None and bool(row.entry.run_id))
-        self.why.setVisible(row is not None and bool(row.entry.workspace_id))
-
-    def _clear(self) -> None:
         while (item := self._grid.takeAt(0)) is not None:
             label = item.widget()
             if label is not None:
                 label.hide()
                 label.deleteLater()
+        self.text.say(text_words(row.entry) if row is not None else self.tr("Select an entry"))
+        self.facts_shown = facts(row) if row is not None else ()
+        for name, value in self.facts_shown:
+            self._grid.addWidget(WrapLabel(f"{name}: {value}"))
+        self.copy.setVisible(row is not None)
+        self.changes.setVisible(row is not None and bool(row.entry.run_id))
+        self.why.setVisible(row is not None and bool(row.entry.workspace_id))
 
     @Slot()
     def _on_changes(self) -> None:
@@ -471,19 +446,15 @@ class LogControl(QObject):
         # No watched file changes with a lease, so poll while the active jobs are visible.
         self._poll = repeating(self, POLL_MS, self._ask_who_works)
         page.shown.connect(self._on_shown)
-        view.services.chosen.connect(self._on_resume)
-        view.running.cancel.connect(self._on_cancel)
+        view.services.chosen.connect(lambda _key: self.pause.emit(False))
+        # Pause all services: a single cancelled run would be started again by its trigger.
+        view.running.cancel.connect(lambda _id: self.pause.emit(True))
 
     def set_session(self, session: HomeSession | None) -> None:
         """Show the log of another home; None if no home is open."""
-        old = self._session
-        if old is not None:
-            old.activity_changed.disconnect(self.refresh)
-            old.status_changed.disconnect(self._on_status)
+        reconnect(self._session, session, lambda home: (home.activity_changed,), self.refresh)
+        reconnect(self._session, session, lambda home: (home.status_changed,), self._on_status)
         self._session = session
-        if session is not None:
-            session.activity_changed.connect(self.refresh)
-            session.status_changed.connect(self._on_status)
         self._poll.stop()
         self._show_work(())
         self.view.show_rows(())
@@ -569,11 +540,6 @@ class LogControl(QObject):
         else:
             self._poll.stop()
 
-    @Slot(str)
-    def _on_cancel(self, _id: str) -> None:
-        # Pause all services: a single cancelled run would be started again by its trigger.
-        self.pause.emit(True)
-
     def say_paused(self, paused: bool) -> None:
         """Show whether the background services of the home that is shown are paused."""
         if paused:
@@ -584,10 +550,6 @@ class LogControl(QObject):
             )
         else:
             self.view.services.clear()
-
-    @Slot(str)
-    def _on_resume(self, _key: str) -> None:
-        self.pause.emit(False)
 
 
 def _places(session: HomeSession) -> dict[str, str]:

@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 from reverie.llm.trace_facts import Attempt, Call, Step, TraceFacts, call_text
 from reverie.llm.trace_timeline import Timeline, TimeSpan
 from reverie.ui.appearance import GAP, UNIT, mixed, theme_of
-from reverie.ui.display_text import as_tooltip, counted, tr, visible, visible_lines
+from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible, visible_lines
+from reverie.ui.display_text import translatable as _
 from reverie.ui.metrics import row_height
 from reverie.ui.run_labels import kind_title
 from reverie.ui.widgets.layouts import column, size_sections, split
@@ -32,29 +33,27 @@ from reverie.values import Struct
 # Labels of traces.
 _GOOD = frozenset({"wrote", "nothing-to-write"})
 _BAD = frozenset({"timed-out", "provider-error", "damaged"})
-VERDICTS = (
-    "wrote", "nothing-to-write", "timed-out", "provider-error", "no-tool-support", "bad-json", "rejected",
-    "tool-failed", "prose", "never-called", "limit", "cancelled", "damaged",
-)  # fmt: skip
+VERDICTS = {
+    "wrote": _("Wrote"),
+    "nothing-to-write": _("Nothing to write"),
+    "timed-out": _("Timed out"),
+    "provider-error": _("Provider error"),
+    "no-tool-support": _("Cannot call tools"),
+    "bad-json": _("Bad JSON"),
+    "rejected": _("Blocked by a safety check"),
+    "tool-failed": _("Tool failed"),
+    "prose": _("Responded with text only"),
+    "never-called": _("Never called the write tool"),
+    "limit": _("Reached a limit"),
+    "cancelled": _("Cancelled"),
+    "damaged": _("Damaged trace"),
+}
+"""The names of the verdicts for display, before translation."""
 
 
 def verdict_label(name: str) -> str:
     """Return the name of a verdict for display."""
-    return {
-        "wrote": tr("Wrote"),
-        "nothing-to-write": tr("Nothing to write"),
-        "timed-out": tr("Timed out"),
-        "provider-error": tr("Provider error"),
-        "no-tool-support": tr("Cannot call tools"),
-        "bad-json": tr("Bad JSON"),
-        "rejected": tr("Blocked by a safety check"),
-        "tool-failed": tr("Tool failed"),
-        "prose": tr("Responded with text only"),
-        "never-called": tr("Never called the write tool"),
-        "limit": tr("Reached a limit"),
-        "cancelled": tr("Cancelled"),
-        "damaged": tr("Damaged trace"),
-    }.get(name, visible(name))
+    return translated(VERDICTS[name]) if name in VERDICTS else visible(name)
 
 
 def verdict_tone(name: str) -> Tone:

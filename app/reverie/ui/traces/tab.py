@@ -330,8 +330,8 @@ class TracesTab(TabPage):
         self.detail.asked.connect(self._on_asked)
         self.answer.asked.connect(self._on_remedy)
         self.checks.changed.connect(self._on_findings)
-        self.checks.remedy.connect(self._on_remedy)
-        self.log.doctor.connect(self.show_checks)
+        self.checks.rows.remedy.connect(self._on_remedy)
+        self.log.detail.doctor.connect(self.show_checks)
         for view in (self.checks, self.log):
             view.back.connect(self.show_runs)
         self._on_findings()

@@ -5,7 +5,7 @@ Threading: GUI thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QEvent, QMargins, QPoint, QRect, QSize, Qt
@@ -126,6 +126,30 @@ def _filled(
         else:
             box.addWidget(part, stretch)
     return box
+
+
+_Row = TypeVar("_Row", bound=QWidget)
+
+
+def keyed_rows(
+    box: QBoxLayout, rows: dict[str, _Row], wanted: Sequence[str], make: Callable[[str], _Row]
+) -> dict[str, _Row]:
+    """Show at the beginning of `box` one row for each key of `wanted`, and return the rows by key.
+
+    A row in `rows`, which are those shown before, stays if its key is wanted, and keeps the focus; the others
+    are deleted. `make` returns a new row.
+    """
+    if list(rows) == list(wanted):
+        return rows
+    for key, row in rows.items():
+        box.removeWidget(row)
+        if key not in wanted:
+            row.hide()
+            row.deleteLater()
+    shown = {key: rows.get(key) or make(key) for key in wanted}
+    for place, row in enumerate(shown.values()):
+        box.insertWidget(place, row)
+    return shown
 
 
 def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:

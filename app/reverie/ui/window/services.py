@@ -223,7 +223,7 @@ class ServicesView(QObject):
         self._is_in_traces = True
         self.log = LogControl(traces, traces.log, self._lane, self._dreams.jobs)
         self.checks = ChecksControl(traces, traces.checks)
-        traces.log.review.connect(self._dreams.review)
+        traces.log.detail.review.connect(self._dreams.review)
         self.log.pause.connect(self._pause)
         self.checks.fixed.connect(self.host.recheck)
         self.checks.fixed.connect(self._dreams.ask_engine)
