@@ -304,6 +304,17 @@
     </message>
 </context>
 <context>
+    <name>CompareControl</name>
+    <message>
+        <source>Changed {name}.</source>
+        <translation>{name} geändert.</translation>
+    </message>
+    <message>
+        <source>Select two memories to compare them, with Ctrl and a click.</source>
+        <translation>Wählen Sie zwei Erinnerungen mit Strg und Klick, um sie zu vergleichen.</translation>
+    </message>
+</context>
+<context>
     <name>CompareDialog</name>
     <message>
         <source>Compare</source>
@@ -328,6 +339,69 @@
     <message>
         <source>{path}: lines with “-” are on disk, lines with “+” are yours</source>
         <translation>{path}: „-“ ist auf der Platte, „+“ ist das Eigene</translation>
+    </message>
+</context>
+<context>
+    <name>ComparePage</name>
+    <message>
+        <source>&amp;Next</source>
+        <translation>&amp;Nächster</translation>
+    </message>
+    <message>
+        <source>&amp;Previous</source>
+        <translation>&amp;Vorheriger</translation>
+    </message>
+    <message>
+        <source>Both memories have the same lines.</source>
+        <translation>Beide Erinnerungen haben dieselben Zeilen.</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleichen</translation>
+    </message>
+    <message>
+        <source>Copy to the &amp;right →</source>
+        <translation>Nach &amp;rechts kopieren →</translation>
+    </message>
+    <message>
+        <source>Difference {at} of {count}</source>
+        <translation>Unterschied {at} von {count}</translation>
+    </message>
+    <message>
+        <source>Go to the next difference (N)</source>
+        <translation>Zum nächsten Unterschied (N)</translation>
+    </message>
+    <message>
+        <source>Go to the previous difference (P)</source>
+        <translation>Zum vorherigen Unterschied (P)</translation>
+    </message>
+    <message>
+        <source>Open left</source>
+        <translation>Linke öffnen</translation>
+    </message>
+    <message>
+        <source>Open right</source>
+        <translation>Rechte öffnen</translation>
+    </message>
+    <message>
+        <source>Open the left memory in the editor</source>
+        <translation>Die linke Erinnerung im Editor öffnen</translation>
+    </message>
+    <message>
+        <source>Open the right memory in the editor</source>
+        <translation>Die rechte Erinnerung im Editor öffnen</translation>
+    </message>
+    <message>
+        <source>Replace the lines on the left by those on the right (Alt+Left); you can undo this</source>
+        <translation>Die Zeilen links durch die rechten ersetzen (Alt+Links); Sie können das rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Replace the lines on the right by those on the left (Alt+Right); you can undo this</source>
+        <translation>Die Zeilen rechts durch die linken ersetzen (Alt+Rechts); Sie können das rückgängig machen</translation>
+    </message>
+    <message>
+        <source>← Copy to the &amp;left</source>
+        <translation>← Nach &amp;links kopieren</translation>
     </message>
 </context>
 <context>
@@ -5236,6 +5310,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Laufende Konsolidierung &amp;abbrechen</translation>
     </message>
     <message>
+        <source>C&amp;ompare</source>
+        <translation>&amp;Vergleichen</translation>
+    </message>
+    <message>
         <source>C&amp;onsolidate</source>
         <translation>K&amp;onsolidieren</translation>
     </message>
@@ -6898,6 +6976,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show tra&amp;nscripts</source>
         <translation>&amp;Mitschriften zeigen</translation>
+    </message>
+    <message>
+        <source>Show two selected memories side by side, and copy differences from one to the other</source>
+        <translation>Zwei gewählte Erinnerungen nebeneinander zeigen und Unterschiede von einer in die andere kopieren</translation>
     </message>
     <message>
         <source>Show usage, size, recent changes and warnings for the open memory</source>

@@ -414,7 +414,7 @@ class RowWords(Struct, frozen=True):
     short: str = "–"
     """The text beside the name of the scope, such as `3 h`."""
     alone: str = ""
-    """The same text where nothing stands beside it, such as `3 h ago`; empty if it is `short`."""
+    """The same text where the scope has a line of its own, such as `3 h ago`; empty if it is `short`."""
 
 
 def row_words(
@@ -546,11 +546,10 @@ class ScopeItem:
     def state(self) -> RowState:
         return self.words.state
 
-    def say(self, found: RowWords, *, is_last: bool = False, harvest: RowWords | None = None) -> None:
+    def say(self, found: RowWords, *, harvest: RowWords | None = None) -> None:
         """Set the texts of the scope; `show_text` shows the one that fits.
 
-        `is_last`: whether it is the last scope of the line. `harvest`: the texts of the last harvest of the
-        workspace; None for none.
+        `harvest`: the texts of the last harvest of the workspace; None for none.
         """
         self.words = found
         alone = found.alone or found.short
@@ -564,7 +563,7 @@ class ScopeItem:
             is_bad = harvest.state == "failed"
             if is_bad:
                 more, spoken = f" · {tr('chats failed')}", f"{spoken}. {chats}"
-        self._in_line = f"{self.name} {alone if is_last else found.short}{more}"
+        self._in_line = f"{self.name} {found.short}{more}"
         self._in_column = f"{self.name} {alone}{more}"
         self._spoken, self._tip = spoken, as_tooltip(*details)
         theme = theme_of(self.value.palette())
@@ -826,13 +825,10 @@ class Footer(QWidget):
             return
         now, status = self._now(), self._status
         harvest = harvest_words(status.harvest, now) if status.harvest is not None else None
-        last = max((row.scope for row in status.rows if not row.permanent), key=SCOPES.index, default=None)
         for row in status.rows:
             found = row_words(row, now, status.spent.get(row.scope), agent_too=self.agent_reported)
             self.rows[row.scope].value.setVisible(not row.permanent)
-            self.rows[row.scope].say(
-                found, is_last=row.scope is last, harvest=harvest if row.scope is Scope.WORKSPACE else None
-            )
+            self.rows[row.scope].say(found, harvest=harvest if row.scope is Scope.WORKSPACE else None)
         self._turn()
         own = (self._extraction,) if self._extraction is not None else ()
         self.agent.say((*self._status.agent, *own), now)

@@ -57,6 +57,7 @@ from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lanes, single_shot
+from reverie.ui.memory.compare import CompareControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
 from reverie.ui.memory.filters import FilterControl, TreeOrder, tree_filters
@@ -503,6 +504,7 @@ class MemoryTab(QWidget):
         self.dreams = FooterControl(self.footer, lanes, icons, self)
         self.index_care = IndexControl(self._shown, edits, tree, editor, pane, icons, self)
         self.hand = HandControl(self._shown, edits, tree, editor, self.undo_bar, self.index_care.rename, self)
+        self.comparing = CompareControl(self._shown, edits, tree, self.undo_bar, icons, self)
         self.transfer = TransferControl(self._shown, tree, self.undo_bar, self.dreams.review, self)
         self.extraction = ExtractControl(self.footer, lanes, icons, now, self)
         self.lint = LintControl(self.model, editor, pane, icons, self)
@@ -565,6 +567,8 @@ class MemoryTab(QWidget):
         self.orphans.page_wanted.connect(self.show_other)
         self.worth.page_wanted.connect(self.show_beside)
         self.worth.open_wanted.connect(self.open_line)
+        self.comparing.page_wanted.connect(self.show_beside)
+        self.comparing.open_wanted.connect(self.open_line)
         self.worth.decided.connect(self.hand.offer_undo)
 
     def set_actions(self, actions: Actions) -> None:
@@ -700,6 +704,7 @@ class MemoryTab(QWidget):
         self.lint.follow(update)
         self.stale.follow(update)
         self.worth.follow(update)
+        self.comparing.follow(update)
         self.filters.follow(update)
         self.inspector.update()
         self.unseen.follow(update)

@@ -224,6 +224,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                "", _("Redo the last undone change"), lambda now: now.redo, where="tree"),
     ActionSpec("memory.duplicate", "memory", _("Duplic&ate"), "tab.hand.duplicate", (), "",
                _("Create a copy of the selected memory beside it"), lambda now: now.file),
+    ActionSpec("memory.compare", "memory", _("C&ompare"), "tab.comparing.compare", ("Ctrl+Shift+B",), "side",
+               _("Show two selected memories side by side, and copy differences from one to the other"),
+               lambda now: now.file),
     ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.hand.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
     ActionSpec("memory.copy-file-path", "memory", _("Copy file pat&h"), "tab.hand.copy_file_path", (), "",
@@ -370,6 +373,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
 PICKER_MENU = ("home.close", "home.open")
 TREE_MENU = (
     "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.move", "memory.duplicate",
+    "memory.compare",
     "memory.delete", "memory.copy-path", "memory.copy-file-path", "memory.reveal", "memory.export",
     "memory.history",
 )  # fmt: skip

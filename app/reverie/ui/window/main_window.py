@@ -674,7 +674,7 @@ class MainWindow(QMainWindow):
         self.hide()
         self.homes.close()
         tab = self.tab
-        parts = (tab.keeper, tab.search, tab.lint, tab.stale, tab.worth, tab.orphans)
+        parts = (tab.keeper, tab.search, tab.lint, tab.stale, tab.worth, tab.comparing, tab.orphans)
         for part in (self.dialogs, self.lazy_tabs, *parts):
             part.stop()
         self.homes.disconnect_machines()
