@@ -46,7 +46,7 @@ _LOWEST = 120
 """The minimum height of the comparison, in pixels at the default font size."""
 
 
-class Compared(Struct, frozen=True):
+class ComparedPair(Struct, frozen=True):
     """Two memories and their aligned lines."""
 
     files: tuple[FileToMerge, FileToMerge]
@@ -124,7 +124,7 @@ class ComparePage(TabPage):
         self.open_left = FitPushButton(self.tr("Open left"), self.tr("Open the left memory in the editor"))
         self.open_right = FitPushButton(self.tr("Open right"), self.tr("Open the right memory in the editor"))
         self.message = MessageBar(icons, "compare")
-        self.compared: Compared | None = None
+        self.compared: ComparedPair | None = None
         """The comparison that is shown; None while the memories are read."""
         self._differences: list[range] = []
         self._at = 0
@@ -154,7 +154,7 @@ class ComparePage(TabPage):
         """The difference that is marked; None if there is none."""
         return self._differences[self._at] if self._differences else None
 
-    def show_compared(self, compared: Compared | None) -> None:
+    def show_compared(self, compared: ComparedPair | None) -> None:
         """Show a comparison, with the difference marked that stands where the last one was."""
         self.compared = compared
         self._differences = differences(compared.rows) if compared is not None else []
@@ -285,10 +285,10 @@ class CompareControl(QObject):
         session, context, paths = self._place
         merges = session.workbench.merges
 
-        async def work(control: JobControl) -> Compared:
+        async def work(control: JobControl) -> ComparedPair:
             one, other = await ask(merges.files, context, paths)
             left, right = await ask(merges.texts, (one, other))
-            return Compared((one, other), (left, right), aligned(left, right, control.check))
+            return ComparedPair((one, other), (left, right), aligned(left, right, control.check))
 
         self._lane.submit("compare", work, done=self.page.show_compared, failed=self._failed, group="compare")
 
@@ -304,7 +304,7 @@ class CompareControl(QObject):
         after = with_difference(text, compared.rows, difference, to)
         change = HandChange(file.path, after.encode("utf-8", "surrogatepass"), file.sha256)
         job = ask(
-            session.workbench.apply_changes, context, (change,), kind="merge", subject="Compared by hand"
+            session.workbench.apply_changes, context, (change,), kind="merge", subject="ComparedPair by hand"
         )
 
         def done(undo: Undo) -> None:
