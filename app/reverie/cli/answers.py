@@ -29,23 +29,23 @@ class AnswerLostError(Exception):
 
 def print_json(value: Any) -> None:
     """Print one JSON document; characters that are not valid Unicode, as in some file names, are escaped."""
-    _write(json.dumps(value, ensure_ascii=not _spells_all(), indent=2))
+    print_text(json.dumps(value, ensure_ascii=not _spells_all(), indent=2))
 
 
 def print_json_line(value: Any) -> None:
     """Print one JSON document on one line and flush it, so that the other end of a pipe can continue."""
-    _write(json.dumps(value, ensure_ascii=not _spells_all()))
+    print_text(json.dumps(value, ensure_ascii=not _spells_all()))
     flush()
 
 
-def print_text(text: str) -> None:
-    """Print a text for people and a line break on stdout; invalid Unicode is escaped."""
-    _write(text)
-
-
-def print_block(text: str) -> None:
-    """Print `text` on stdout without adding a line break; invalid Unicode is escaped."""
-    _write(text, end="")
+def print_text(text: str, end: str = "\n") -> None:
+    """Print `text` and then `end` on stdout; invalid Unicode and what stdout cannot encode is escaped."""
+    if sys.stdout is None:  # closed before the program began
+        return
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    known = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    with _losing():
+        sys.stdout.write(known.encode(encoding, "backslashreplace").decode(encoding) + end)
 
 
 def diff_text(diffs: Iterable[str]) -> str:
@@ -68,7 +68,7 @@ def print_answer(as_json: bool, document: Any, lines: Iterable[str]) -> None:
         print_json(document)
     else:
         for line in lines:
-            _write(line)
+            print_text(line)
 
 
 def table_lines(rows: Iterable[tuple[str, ...]], empty: str = "") -> Iterator[str]:
@@ -217,15 +217,6 @@ def give_up_stdout() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-
-
-def _write(text: str, end: str = "\n") -> None:
-    if sys.stdout is None:  # closed before the program began
-        return
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    known = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    with _losing():
-        sys.stdout.write(known.encode(encoding, "backslashreplace").decode(encoding) + end)
 
 
 def _spells_all() -> bool:

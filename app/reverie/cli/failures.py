@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root
 from reverie.agents.loki.records import episode_files, episode_of, read_object, utc
 from reverie.cli import answers
-from reverie.cli.answers import DONE, FAILED, print_block, print_json, print_text
+from reverie.cli.answers import DONE, FAILED, print_json, print_text
 from reverie.errors import Ambiguous, StoreError, Unavailable
 from reverie.files.directory import is_there
 from reverie.values import columns
@@ -52,7 +52,7 @@ def _block(session: Invocation) -> int:
         on=lessons.is_on(os.environ),
     )
     if not session.as_json:
-        print_block(found.block)
+        print_text(found.block, end="")
         return DONE
     from reverie.failures import crash
 

@@ -150,7 +150,7 @@ def _sources(session: Invocation, project: Path | None) -> tuple[list[_Source], 
     for root in roots:
         try:
             parts = open_parts(root, session.profile, session.clock)
-            session.opened(parts)
+            session.opened.append(parts)
             workbench = Workbench(parts)
             service = workbench.worth_a_look
             contexts = _contexts(workbench, project)

@@ -100,7 +100,7 @@ def the_home(session: Invocation, clock: Clock | None = None) -> HomeContainer:
     `Unavailable` if there is none.
     """
     container = open_parts(the_root(session), session.profile, clock or session.clock)
-    session.opened(container)
+    session.opened.append(container)
     return container
 
 

@@ -49,7 +49,8 @@ class Invocation:
         """Usual places of homes that could not be read and that this command ignores."""
         self.lost: Sequence[str] = ()
         """Sentences, one for each write of a run that another program has overwritten since."""
-        self._opened: list[HomeContainer] = []
+        self.opened: list[HomeContainer] = []
+        """The homes that the command may write to; `overwritten` checks the writes there."""
         self.engine: EngineClient | None = None
         """The engine that this command uses; see `cli.homes`."""
         self.looked_for_engine = False
@@ -67,13 +68,9 @@ class Invocation:
         """Exclude these places from the check whether homes respond; the command does not use them."""
         self.left_out |= {place.root for place in places}
 
-    def opened(self, container: HomeContainer) -> None:
-        """Register a home that the command may write to, so that `overwritten` checks the writes there."""
-        self._opened.append(container)
-
     def overwritten(self) -> list[str]:
         """Return a sentence for each write of this command that another program has overwritten meanwhile."""
-        return [*self.lost, *(lost.sentence() for parts in self._opened for lost in parts.saves.settle())]
+        return [*self.lost, *(lost.sentence() for parts in self.opened for lost in parts.saves.settle())]
 
     def close(self) -> None:
         """Close the connection to the engine, if there is one, at the end of the command."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.cli.answers import DONE, print_block, print_json, trouble
+from reverie.cli.answers import DONE, print_json, print_text, trouble
 from reverie.cli.homes import the_root
 from reverie.cli.main import Invocation
 from reverie.engine.client import EngineClient
@@ -45,7 +45,7 @@ def mcp(session: Invocation) -> int:
         if session.as_json:
             print_json({"client": arguments.print_config, "config": text})
         else:
-            print_block(text)
+            print_text(text, end="")
         return DONE
     try:
         serving = import_module("reverie.memory_server.serving")  # late: the extra may be missing

@@ -396,7 +396,7 @@ def _of_homes(session: Invocation, project: Path, *, everything: bool) -> Iterat
     for root in every_home(session)[0]:
         try:
             parts = open_parts(root, session.profile, session.clock)
-            session.opened(parts)
+            session.opened.append(parts)
             known = {str(project), os.path.realpath(project)}
             named = next((one.path for one in parts.home.contents().projects if one.path in known), None)
             if named is None:

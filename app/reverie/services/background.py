@@ -439,16 +439,6 @@ class ExtractionService:
             return ModelChoice(setting, "It is chosen in the settings.")
         return self._models.choose_extraction(requested, before_consent=before_consent)
 
-    def _choose_stage_two(self, requested: str) -> ModelChoice:
-        """Return the engine of stage two, which merges the results of stage one.
-
-        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. For `auto`, the model that the settings name for the
-        extraction is chosen or, if they name none, the model that a consolidation would use.
-        """
-        if requested == AUTO and not self._parts.read_settings().extract.model:
-            return self._models.choose(None, requested)
-        return self.choose(requested)
-
     def run(
         self,
         *,
@@ -468,21 +458,20 @@ class ExtractionService:
         record. Raises `StoreError` (reason "consent") if a person must still consent to the use of a model,
         `ProviderError` if a model cannot be used.
         """
-        one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
+        one = two = self.choose(engine).engine
+        if engine == AUTO and not self._parts.read_settings().extract.model:
+            two = self._models.choose(None, engine).engine  # as a consolidation would
         for name in {one, two} - {RULES}:
             self._models.provider(name)  # raises before the run begins
             if not by_hand:
                 self._models.require_consent(name)
-        request = self._request(project_path, trigger=trigger)
-        return self._service().run(request, self._engines(one, two), cancel=cancel, progress=progress)
-
-    def _engines(self, one: str, two: str) -> Engines:
-        """Return the engines of both stages; `one` and `two` are the names of the engines to use."""
-        return Engines(
+        engines = Engines(
             one,
             lambda: RulesStageOne(_statements) if one == RULES else ModelStageOne(self._models.asking(one)),
             lambda: RulesMerge() if two == RULES else ModelStageTwo(self._models.asking(two)),
         )
+        request = self._request(project_path, trigger=trigger)
+        return self._service().run(request, engines, cancel=cancel, progress=progress)
 
     def _request(self, project_path: str | None, *, trigger: str = "manual") -> ExtractRequest:
         settings = self._parts.read_settings().extract

@@ -12,7 +12,7 @@ Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext
@@ -112,14 +112,6 @@ class LoggedChange(Struct, frozen=True):
         return State(self.parent if gone else self.id, self.place)
 
 
-def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
-    """Yield the moves in a commit: pairs of a removed file and an added file with the same content."""
-    gone = {step.before: step for step in steps if not step.after}
-    for step in steps:
-        if not step.before and step.after in gone:
-            yield gone.pop(step.after), step
-
-
 class ChangeLogPage(Struct, frozen=True):
     """A page of change sets, newest first."""
 
@@ -174,7 +166,11 @@ class ChangeLogService:
         places = [[entry.place, *([entry.other] if entry.other else [])] for entry in log.entries]
         changes = self._logged(
             self._history.steps([entry.commit.id for entry in log.entries]),
-            lambda number, place: any(_is_in(place, other) for other in places[number]),
+            lambda number, place: any(
+                place.key == other.key
+                and (not other.rel or place.rel == other.rel or place.rel.startswith(other.rel + "/"))
+                for other in places[number]
+            ),
         )
         own = {entry.commit.id: entry.place for entry in log.entries}
         changes = tuple(replace(change, place=own[change.id]) for change in changes)
@@ -216,6 +212,10 @@ class ChangeLogService:
         commit, keys = found.commit, {step.place.key for step in found.steps}
         named = self._named([step.place for step in found.steps], owner)
         owners = {owner(key) for key in keys if not is_of_companions(key)} - {""}
+        listed = found.steps[:MOST_FILES]
+        gone = {step.before: step for step in listed if not step.after}
+        # A removed file and an added file with the same content.
+        moves = [(gone.pop(step.after), step) for step in listed if not step.before and step.after in gone]
         return LoggedChange(
             id=commit.id,
             parent=commit.parent,
@@ -231,12 +231,10 @@ class ChangeLogService:
                     step.place,
                     "create" if not step.before else "edit" if step.after else "delete",
                 )
-                for step in found.steps[:MOST_FILES]
+                for step in listed
             ),
             count=len(found.steps),
-            moved=tuple(
-                (named[old.place], named[new.place]) for old, new in _moved(found.steps[:MOST_FILES])
-            ),
+            moved=tuple((named[old.place], named[new.place]) for old, new in moves),
             owner=owners.pop() if len(owners) == 1 else "",
             added=added,
             removed=removed,
@@ -521,12 +519,6 @@ class ChangeLogService:
     @property
     def _history(self) -> History:
         return self._parts.snapshots.history
-
-
-def _is_in(place: HistoryPlace, other: HistoryPlace) -> bool:
-    return place.key == other.key and (
-        not other.rel or place.rel == other.rel or place.rel.startswith(other.rel + "/")
-    )
 
 
 def _renames(changes: Sequence[_FileBytes]) -> list[Mapping[str, Any]]:

@@ -301,18 +301,21 @@ class ChangeSet:
             parts.write_guard.require(change.root)
             self._refuse_untouchable(change)
         # The usage of a file that is unchanged, or was restored before, stays.
-        back = {self._key(each.root, each.rel) for each in plan.changes}
-        theirs = {self._key(transaction.root_of(each), each.rel) for each in journal.intents} - back
+        key_of = parts.home.usage_key
+        back = {key_of(each.root, each.rel) for each in plan.changes}
+        theirs = {key_of(transaction.root_of(each), each.rel) for each in journal.intents} - back
         before, after = (
             {key: value for key, value in side.items() if key not in theirs}
             for side in (journal.usage_before, journal.usage_after)
         )
         if plan.changes:
-            commit = self._seen(plan.changes)
+            # Even if that fails: the newest commit has the content, unless the history does not keep it.
+            with contextlib.suppress(UserError):
+                self._observe(plan.changes)
             self._carry_out(
                 step.context,
                 plan.changes,
-                commit,
+                parts.snapshots.history.head() or "",
                 warnings,
                 usage=(after, before),
                 removed=journal.made,
@@ -422,20 +425,16 @@ class ChangeSet:
         for one in planned:
             if one.before is not None:
                 kept = contents.kept(one.root.key, one.rel) if commit else None
+                if kept is None:
+                    raise StoreError(
+                        f"{one.path} was not changed:",
+                        cause=why_not_kept(one.root, one.rel, "it"),
+                        next_step="If you are sure, change the file with another program.",
+                        reason="not-kept",
+                    )
                 if kept != one.before:
-                    self._refuse_not_kept(one, kept)
+                    raise _overtaken(one.path)
         return commit
-
-    @staticmethod
-    def _refuse_not_kept(one: FileChange, kept: bytes | None) -> None:
-        if kept is not None:
-            raise _overtaken(one.path)
-        raise StoreError(
-            f"{one.path} was not changed:",
-            cause=why_not_kept(one.root, one.rel, "it"),
-            next_step="If you are sure, change the file with another program.",
-            reason="not-kept",
-        )
 
     # Applying
 
@@ -480,7 +479,13 @@ class ChangeSet:
                 warnings.append(str(error))
 
         transaction = self._transaction(context, contents, put_usage_back, changes)
-        protected = [change for change in changes if change.after is None and self._is_protected(change)]
+        protected = [
+            change.path
+            for change in changes
+            if change.after is None
+            and (entry := rooted_files(change.root).entry(change.rel)) is not None
+            and is_write_protected(entry.mode)
+        ]
         with self._alone(), self._locked(changes):
             self._settle()
             journal = transaction.prepare(
@@ -499,7 +504,7 @@ class ChangeSet:
                 self._put_back(transaction.undone, changes, error)
                 raise
             self._forget()
-        warnings += [f"{change.path} was deleted although it is write-protected." for change in protected]
+        warnings += [f"{path} was deleted although it is write-protected." for path in protected]
         return journal
 
     def _put_back(
@@ -666,25 +671,10 @@ class ChangeSet:
             overtaken=_overtaken,
         )
 
-    def _is_protected(self, change: FileChange) -> bool:
-        entry = rooted_files(change.root).entry(change.rel)
-        return entry is not None and is_write_protected(entry.mode)
-
     def _refuse_untouchable(self, change: FileChange) -> None:
         whole = change.after is None or change.before is None
         path = memory_path(change.root.scope, change.rel)
         refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
-
-    def _seen(self, changes: Sequence[FileChange]) -> str:
-        """Record the present content of the changed files in the history; return the id of the newest commit.
-
-        Files that the history does not keep are missing from that commit. The result is empty if there is no
-        history.
-        """
-        snapshots = self._parts.snapshots
-        with contextlib.suppress(UserError):
-            self._observe(changes)
-        return snapshots.history.head() or ""
 
     def _observe(self, changes: Sequence[FileChange]) -> None:
         paths = [change.root.directory / change.rel for change in changes]
@@ -718,7 +708,7 @@ class ChangeSet:
             return (None if key is None else after.get(key, load.get(key))) or UNUSED
 
         for one in planned:
-            key = self._key(one.root, one.rel)
+            key = self._parts.home.usage_key(one.root, one.rel)
             if one.after is None:
                 note(key, None)
             elif kind == "merge" and one.after != one.before:
@@ -734,10 +724,7 @@ class ChangeSet:
 
     def _key_at(self, store: MemoryStore, path: str) -> str | None:
         found, root, _files = store.resolve(lenient_path(path))
-        return self._key(root, found.rel)
-
-    def _key(self, root: ScopeRoot, rel: str) -> str | None:
-        return self._parts.home.usage_key(root, rel)
+        return self._parts.home.usage_key(root, found.rel)
 
     def _record(self, changes: Iterable[FileChange], subject: str, warnings: list[str]) -> None:
         """Record the changes in the history under `subject`.

@@ -248,31 +248,29 @@ class UserEdits:
         step: FilesChanged | Renamed | RunReverted | CompanionRestored | FieldChange,
         warnings: list[str],
     ) -> None:
-        """Undo one step. `warnings` gets the problems that occur after the step is undone."""
+        """Undo one step. `warnings` gets the problems that occur after the step is undone.
+
+        Raises `Conflict`, which names the files that changed since.
+        """
         if isinstance(step, FilesChanged):
             self._changes.take_back(step, warnings)
         elif isinstance(step, Renamed):
             self._rename_back(step, warnings)
         elif isinstance(step, RunReverted):
-            self._reapply(step)
+            # If that run is itself the undo of another run, this makes the changes of the other run again.
+            result = self._parts.reverter.revert(step.run_id)
+            if result.conflicts:
+                raise Conflict(
+                    ("Not everything was undone" if result.applied else "Can't undo") + ": changed since.",
+                    cause=f"{', '.join(result.conflicts)} was not changed.",
+                    reason=CHANGED_SINCE,
+                )
         elif isinstance(step, CompanionRestored):
             CompanionFiles(self._parts).take_back(step, warnings)
         else:
             from reverie.services.failures import RecordEdits  # late: for one kind of agent
 
             RecordEdits(self._parts).change(step, warnings)
-
-    def _reapply(self, step: RunReverted) -> None:
-        """Undo the run that `step` names.
-
-        If that run is itself the undo of another run, this makes the changes of the other run again. Raises
-        `Conflict`, which names the files that changed since.
-        """
-        result = self._parts.reverter.revert(step.run_id)
-        if result.conflicts:
-            paths = ", ".join(result.conflicts)
-            what = "Not everything was undone" if result.applied else "Can't undo"
-            raise Conflict(f"{what}: changed since.", cause=f"{paths} was not changed.", reason=CHANGED_SINCE)
 
     def _rename_back(self, step: Renamed, warnings: list[str]) -> None:
         changed: list[Path] = []
@@ -327,12 +325,9 @@ class UserEdits:
         with warned(warnings):
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=changed)
 
-    def _store(
-        self, context: ScopeContext, changed: list[Path], warnings: list[str] | None = None
-    ) -> MemoryStore:
-        told = [] if warnings is None else warnings
+    def _store(self, context: ScopeContext, changed: list[Path], warnings: list[str]) -> MemoryStore:
         return self._parts.store(
-            context, actor="user", after_change=changed.append, warn=told.append, counts=False
+            context, actor="user", after_change=changed.append, warn=warnings.append, counts=False
         )
 
     def _resolve(self, context: ScopeContext, path: str) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
@@ -427,7 +422,7 @@ class CompanionFiles:
         if step.before is None:
             self._remove(companion, step.after, warnings)
             return
-        place = companion_place(self._parts.home.root, self._kept(companion))
+        place = companion_place(self._parts.home.root, kept_file(companion.path))
         before = self._parts.snapshots.history.read(step.commit, place.key, place.rel)
         if before is None or sha256_of_bytes(before) != step.before:
             raise StoreError(f"The history does not contain {step.path}.", next_step="Check its history.")
@@ -454,7 +449,7 @@ class CompanionFiles:
 
     def _at(self, context: ScopeContext, path: str) -> Companion:
         for companion in self._parts.home.companions(context):
-            if not companion.unopened and path in (str(companion.path), str(self._kept(companion))):
+            if not companion.unopened and path in (str(companion.path), str(kept_file(companion.path))):
                 return companion
         raise StoreError(
             f"The agent does not load {path} in the selected workspace or project.",
@@ -488,7 +483,7 @@ class CompanionFiles:
             )
 
         with file_lock(self._parts.profile.locks, companion.path):
-            kept = self._kept(companion)
+            kept = kept_file(companion.path)
             self._parts.snapshots.record_companion(kept, actor="outside", source="before a change")
             commit = self._parts.snapshots.history.head() or ""
             with warned(warnings, Undurable):
@@ -520,10 +515,6 @@ class CompanionFiles:
             raise user_error_from_os(error, title) from error
         raise Unavailable(title, cause=f"{directory} does not exist.", next_step="Restore or create it.")
 
-    @staticmethod
-    def _kept(companion: Companion) -> Path:
-        return kept_file(companion.path)
-
     def _place(self, companion: Companion) -> tuple[RootedDirectory, str]:
         place = companion_place(self._parts.home.root, companion.path)
         if place.directory != self._parts.home.root:
@@ -553,12 +544,8 @@ def kept_file(path: Path) -> Path:
     """
     if not is_link(path):
         return path
-    real = Path(real_path(path))
-    return path.parent / real.relative_to(real_path(path.parent)) if _is_below(real, path) else path
-
-
-def _is_below(real: Path, link: Path) -> bool:
-    return real.is_relative_to(real_path(link.parent))
+    real, directory = Path(real_path(path)), real_path(path.parent)
+    return path.parent / real.relative_to(directory) if real.is_relative_to(directory) else path
 
 
 def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:

@@ -120,15 +120,6 @@ _NAME = 3.0
 _REPORT_S = 0.2
 
 
-def _within(limits: SearchLimits, count: int) -> SearchLimits:
-    """Return `limits` narrowed to the roots in `limits.here`, and to at most `count` results.
-
-    `limits.here` has the roots of the context in which the person searches.
-    """
-    here = set(limits.here)
-    return replace(limits, count=count, roots=here if limits.roots is None else here & set(limits.roots))
-
-
 class _Shelf(Struct, dict=True):
     """An open home that can be searched, and the state of its index."""
 
@@ -251,10 +242,10 @@ class SearchService:
             self._feed(shelf.parts, None if stale else dirty, UpdateObserver(stop, report))
             shelf.trouble = ""
         except UpdateStopped:
-            self._again(shelf, dirty, stale=True)
+            self._again(shelf, dirty)
             raise SearchStopped from None
         except UserError as error:
-            self._again(shelf, dirty, stale=True)
+            self._again(shelf, dirty)
             shelf.trouble = str(error)
 
     def search(
@@ -298,7 +289,7 @@ class SearchService:
         report: Callable[[SearchAnswer], None],
         loosely: bool = True,
     ) -> SearchAnswer:
-        shelves = _wanted(among, query)
+        shelves = [each for each in among if _is_wanted(each[0], each[1], query)]
         problems = (*query.problems, *(shelf.trouble for _id, shelf in shelves if shelf.trouble))
         if query.is_empty or query.problems or not shelves:
             return SearchAnswer(text, (), problems)
@@ -312,10 +303,17 @@ class SearchService:
                 loose = find_loose(index, query, replace(limits, count=_LOOSE))
             elif loosely and not query.regex and len(ours) < min(FEW, count) and len(query.terms) > 1:
                 # Enough notes of other places do not prevent the search for more notes of this place.
-                loose = find_loose(index, query, _within(limits, _LOOSE))
+                here = set(limits.here)
+                roots = here if limits.roots is None else here & set(limits.roots)
+                loose = find_loose(index, query, replace(limits, count=_LOOSE, roots=roots))
         except CatalogueDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
-            self._mark_damaged()
+            # The next update rebuilds it. It is not removed here, because that would wait for an update in
+            # progress, and a search should not wait.
+            with self._lock:
+                self._damaged = True
+                for shelf in self._shelves.values():
+                    shelf.stale = True
             return SearchAnswer(text, (), problems, complete=False)
         if query.regex:
             return self._tried(text, query, docs, problems, count, stop, report, complete=complete)
@@ -404,9 +402,9 @@ class SearchService:
         with self._lock:
             return list(self._shelves.items())
 
-    def _again(self, shelf: _Shelf, dirty: Iterable[Path], *, stale: bool) -> None:
+    def _again(self, shelf: _Shelf, dirty: Iterable[Path]) -> None:
         with self._lock:
-            shelf.stale = shelf.stale or stale
+            shelf.stale = True
             shelf.dirty |= set(dirty)
 
     def _is_complete(self, shelf: _Shelf, home_id: str) -> bool:
@@ -415,17 +413,6 @@ class SearchService:
             return bool(shelf.parts.catalogue.complete((home_id,)))
         except CatalogueDamaged:
             return False
-
-    def _mark_damaged(self) -> None:
-        """Mark the index as damaged, so that the next update rebuilds it.
-
-        It is not removed here, because that would wait for an update in progress, and a search should not
-        wait.
-        """
-        with self._lock:
-            self._damaged = True
-            for shelf in self._shelves.values():
-                shelf.stale = True
 
     # Selecting rows
 
@@ -492,7 +479,11 @@ class SearchService:
             for home_id, shelf in shelves
             for key, each in self._placed(shelf).items()
             if (place.workspace_id and each.workspace_id == place.workspace_id)
-            or _is_within(place.project_path, each.project_path)
+            or (
+                place.project_path
+                and each.project_path
+                and Path(place.project_path).is_relative_to(each.project_path)
+            )
         }
 
     def _pinned(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> set[int]:
@@ -603,7 +594,7 @@ class SearchService:
             doc.scope,
             doc.score,
             cut,
-            _name_hits(path, query),
+            regex_hits(path, query.regex) if query.regex else term_hits(path, query.terms),
             doc.root,
             companion=is_companion,
             workspace_id=place.workspace_id,
@@ -654,22 +645,13 @@ class SearchService:
         return SearchAnswer(asked, tuple(hits), problems, complete)
 
 
-def _is_within(path: str | None, project: str | None) -> bool:
-    return bool(path and project) and Path(str(path)).is_relative_to(Path(str(project)))
-
-
-def _wanted(among: list[tuple[str, _Shelf]], query: SearchQuery) -> list[tuple[str, _Shelf]]:
-    return [
-        (home_id, shelf)
-        for home_id, shelf in among
-        if (not query.agents or any(shelf.parts.home.kind.startswith(agent) for agent in query.agents))
-        and _is_wanted_home(home_id, shelf, query.homes)
-    ]
-
-
-def _is_wanted_home(home_id: str, shelf: _Shelf, homes: Sequence[str]) -> bool:
-    told = f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
-    return not homes or any(wanted in told or wanted == shelf.parts.home.kind for wanted in homes)
+def _is_wanted(home_id: str, shelf: _Shelf, query: SearchQuery) -> bool:
+    """Return True if the query does not name agents or homes, or names those of `shelf`."""
+    kind = shelf.parts.home.kind
+    names = f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
+    return (not query.agents or any(map(kind.startswith, query.agents))) and (
+        not query.homes or any(wanted in names or wanted == kind for wanted in query.homes)
+    )
 
 
 Feed = Callable[["HomeContainer", Collection[Path] | None, UpdateObserver], None]
@@ -682,7 +664,3 @@ def feed_catalogue(parts: HomeContainer, dirty: Collection[Path] | None, watcher
     """
     parts.require_same_home()
     parts.catalogue.update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
-
-
-def _name_hits(path: str, query: SearchQuery) -> tuple[tuple[int, int], ...]:
-    return regex_hits(path, query.regex) if query.regex else term_hits(path, query.terms)

@@ -31,6 +31,7 @@ from reverie.memory.history.repository import (
     TreeEntry,
     escape_rel,
     merge_versions,
+    unescape_rel,
 )
 from reverie.memory.history.roots import (
     FILES,
@@ -39,7 +40,6 @@ from reverie.memory.history.roots import (
     VersionChange,
     key_name,
     key_of,
-    rel_of,
 )
 from reverie.memory.paths import utf16_key
 from reverie.values import Struct, field
@@ -192,7 +192,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
             for names, now, before in trees[0].differing(trees[1]):
                 if len(names) < 3 or names[1] != FILES:
                     continue
-                place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
+                place = HistoryPlace(key_of(names[0]), unescape_rel(names[2:]))
                 if is_of_companions(place.key):
                     continue  # no memory moves to or from a companion, even if their contents are equal
                 if now is None and before is not None:
@@ -250,7 +250,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         total = 0
         for names, leaf in Folder(self.repository.tree, entry.id).leaves():
             total += 1
-            inside = f"/{rel_of(names)}"
+            inside = f"/{unescape_rel(names)}"
             votes.update(
                 {
                     HistoryPlace(place.key, place.rel.removesuffix(inside))
@@ -291,7 +291,7 @@ def leaves_at(repository: Repository, tree: bytes, place: HistoryPlace) -> Itera
         return
     prefix = f"{place.rel}/" if place.rel else ""
     for names, leaf in Folder(repository.tree, entry.id).leaves():
-        yield prefix + rel_of(names), leaf.id.hex()
+        yield prefix + unescape_rel(names), leaf.id.hex()
 
 
 def _name(place: HistoryPlace) -> str:
@@ -375,7 +375,7 @@ def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> Comm
     for names, now, then in after.differing(before):
         if len(names) > 2 and names[1] == FILES:
             roots.add(names[0])
-            place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
+            place = HistoryPlace(key_of(names[0]), unescape_rel(names[2:]))
             steps.append(FileStep(place, then.id.hex() if then else "", now.id.hex() if now else ""))
     steps.sort(key=lambda step: (step.place.key, utf16_key(step.place.rel)))
     is_first = all(before.get((root,)) is None for root in roots)
@@ -563,7 +563,7 @@ class HistoryReader:
                 return {}
             return {
                 rel: root.version(rel, leaf)
-                for rel, leaf in ((rel_of(names), leaf) for names, leaf in root.files.leaves())
+                for rel, leaf in ((unescape_rel(names), leaf) for names, leaf in root.files.leaves())
             }
 
     def metadata(self, commit: str, key: str) -> dict[str, dict[str, Any]]:
@@ -643,7 +643,7 @@ class HistoryReader:
     ) -> Iterator[VersionChange]:
         empty = StoredRoot(Folder(repository.tree), {}, {})
         before, after = (StoredRoot.load(repository, tree, key) or empty for tree in trees)
-        content = {rel_of(names) for names, _, _ in before.files.differing(after.files)}
+        content = {unescape_rel(names) for names, _, _ in before.files.differing(after.files)}
         rels = content | {
             rel
             for rel in {*before.facts, *before.data, *after.facts, *after.data}

@@ -39,7 +39,6 @@ from reverie.memory.history.repository import (
     DamagedHistoryError,
     Folder,
     Leaf,
-    Names,
     ObjectSink,
     Repository,
     StoredCommit,
@@ -420,11 +419,6 @@ def key_of(name: bytes) -> str:
     return unescape_segment(name.decode("utf-8", "surrogateescape"))
 
 
-def rel_of(names: Names) -> str:
-    """Return a file's path below its root from the escaped names of its folders and of the file."""
-    return unescape_rel(names)
-
-
 def _blob(version: FileVersion | None) -> str | None:
     return version.blob if version else None
 
@@ -496,7 +490,7 @@ def seen_changes(
     for names, before, after in Folder(repository.tree, last.tree if last else None).differing(now):
         same = before is not None and after is not None and before.id == after.id
         if len(names) > 2 and names[1] == FILES and not same:
-            where = key_of(names[0]), rel_of(names[2:])
+            where = key_of(names[0]), unescape_rel(names[2:])
             found.append(SeenChange(*where, partial(read, before), partial(read, after)))
     return tuple(found)
 
