@@ -209,7 +209,11 @@ def _memory(home: Path, profile: Path, found: Crowd, over: threading.Event) -> N
                 assert process.stdout is not None
                 process.stdin.write(json.dumps(line) + "\n")
                 process.stdin.flush()
-                answer: dict[str, Any] = json.loads(process.stdout.readline())
+                answered = process.stdout.readline()
+                if not answered:
+                    _out, err = process.communicate(timeout=60)
+                    raise UserError(f"memory ended with {process.returncode}: {err[-500:]}")
+                answer: dict[str, Any] = json.loads(answered)
                 return answer
 
             for _time in range(3):
