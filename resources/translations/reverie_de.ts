@@ -1553,26 +1553,6 @@
 <context>
     <name>IndexControl</name>
     <message>
-        <source>Fix</source>
-        <translation>Beheben</translation>
-    </message>
-    <message>
-        <source>Fix the index</source>
-        <translation>Index berichtigen</translation>
-    </message>
-    <message>
-        <source>Move</source>
-        <translation>Verschieben</translation>
-    </message>
-    <message>
-        <source>Rename</source>
-        <translation>Umbenennen</translation>
-    </message>
-    <message>
-        <source>Rename and update links</source>
-        <translation>Mit Links umbenennen</translation>
-    </message>
-    <message>
         <source>The agent does not load this part.</source>
         <translation>Der Agent lädt dies nicht.</translation>
     </message>
@@ -1722,8 +1702,28 @@
 <context>
     <name>LinesDialog</name>
     <message>
+        <source>Fix</source>
+        <translation>Beheben</translation>
+    </message>
+    <message>
+        <source>Fix the index</source>
+        <translation>Index berichtigen</translation>
+    </message>
+    <message>
         <source>Lines to change</source>
         <translation>Zeilen, die sich ändern</translation>
+    </message>
+    <message>
+        <source>Move</source>
+        <translation>Verschieben</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Rename and update links</source>
+        <translation>Mit Links umbenennen</translation>
     </message>
     <message>
         <source>{file}, line {line}</source>

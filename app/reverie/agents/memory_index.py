@@ -181,13 +181,11 @@ def links(text: str, rel: str = INDEX) -> tuple[IndexLink, ...]:
     These are relative Markdown links to files inside the memory directory, and `[[slugs]]`. Links in code, to
     the web, to a heading, or out of the directory are not included.
     """
-    return tuple(_links(text, posixpath.dirname(rel)))
-
-
-def _links(text: str, folder: str) -> Iterator[IndexLink]:
+    folder, found = posixpath.dirname(rel), list[IndexLink]()
     for number, start, line in prose_lines(text):
-        found = [*_markdown_links(line, number, start, folder), *_slugs(line, number, start)]
-        yield from sorted(found, key=lambda link: link.start)
+        found += _markdown_links(line, number, start, folder)
+        found += _slugs(line, number, start)
+    return tuple(sorted(found, key=lambda link: link.start))
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -326,17 +324,12 @@ def slug_table(topics: Iterable[Topic]) -> dict[str, str]:
     slug fits several files, a name has precedence over a path, a path over a file name, and an earlier topic
     over a later one.
     """
-    found: dict[str, str] = {}
     topics = list(topics)
-    for topic in topics:
-        if topic.name:
-            found.setdefault(topic.name, topic.rel)
-    for topic in topics:
-        found.setdefault(topic.rel, topic.rel)
-        found.setdefault(stem_of(topic.rel), topic.rel)
-    for topic in topics:
-        found.setdefault(posixpath.basename(stem_of(topic.rel)), topic.rel)
-        found.setdefault(posixpath.basename(topic.rel), topic.rel)
+    paths = [(slug, topic.rel) for topic in topics for slug in (topic.rel, stem_of(topic.rel))]
+    names = [(topic.name, topic.rel) for topic in topics if topic.name]
+    found: dict[str, str] = {}
+    for slug, rel in (*names, *paths, *((posixpath.basename(slug), rel) for slug, rel in paths)):
+        found.setdefault(slug, rel)
     return found
 
 
@@ -350,20 +343,11 @@ def stem_of(rel: str) -> str:
 
 
 _PLAIN_TARGET = "/-._~!$&'*+,;=:@"
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class IndexEditError(ValueError):
     """Raised if an edit is impossible or would change more than intended; a person has to edit the text."""
-
-
-class FileEdit(Struct, frozen=True):
-    """The change of one file."""
-
-    rel: str
-    before: str | None
-    """The old text; None for a new file."""
-    after: str | None
-    """The new text; None for a deleted file."""
 
 
 def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
@@ -380,9 +364,9 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
     room = RECOMMENDED_CHARS - utf16_length(line) - 3
     if hook and room >= 10:
         line += f" — {_shortened(hook, room)}"
-    at = _line_span(text, entries[-1].line)[1] if entries else len(text)
     if cut_of(text).line is None:
-        with_it = _inserted(text, at, line, newline)
+        number = entries[-1].line if entries else len(_LINES.findall(text))
+        with_it = _inserted(text, number + 1, line, newline)
         if cut_of(with_it).line is None:
             return with_it
     return _among_loaded(text, line, newline)
@@ -393,9 +377,10 @@ def moved_up(text: str, line: int) -> str:
 
     `line` counts from 1. Raises `IndexEditError` if no place in the index is loaded.
     """
-    start, end = _line_span(text, line)
-    newline = "\r\n" if text[start:end].endswith("\r\n") else "\n"
-    return _among_loaded(text[:start] + text[end:], text[start:end].rstrip("\r\n"), newline)
+    lines = _lines(text, line)
+    moved = lines.pop(line - 1)
+    newline = "\r\n" if moved.endswith("\r\n") else "\n"
+    return _among_loaded("".join(lines), moved.rstrip("\r\n"), newline)
 
 
 _DROPPED = ("no-file", "listed-twice", "dangling")
@@ -457,11 +442,23 @@ def _with_fix(text: str, problem: Problem, line: int, there: Collection[str]) ->
     return without_line(text, line)
 
 
-def _inserted(text: str, at: int, line: str, newline: str) -> str:
-    before = text[:at]
-    if before and not before.endswith("\n"):
-        return f"{before}{newline}{line}{text[at:]}"
-    return f"{before}{line}{newline}{text[at:]}"
+def _lines(text: str, line: int) -> list[str]:
+    """Return the lines of the index with their breaks; raise `IndexEditError` if it has no line `line`."""
+    lines = _LINES.findall(text)
+    if line > len(lines):
+        raise IndexEditError("The index has no such line.")
+    return lines
+
+
+def _inserted(text: str, number: int, line: str, newline: str) -> str:
+    """Return the index with a new line, whose number is `number` (from 1)."""
+    lines = _LINES.findall(text)
+    if number > 1 and not lines[number - 2].endswith("\n"):
+        # The last line had no break, so the new last line has none either.
+        lines.insert(number - 1, newline + line)
+    else:
+        lines.insert(number - 1, line + newline)
+    return "".join(lines)
 
 
 def _among_loaded(text: str, line: str, newline: str) -> str:
@@ -473,8 +470,7 @@ def _among_loaded(text: str, line: str, newline: str) -> str:
     cut = cut_of(text)
     numbers = dict.fromkeys(entry.line for entry in links(text) if not falls_off(cut, entry.line))
     for number in reversed(numbers):
-        at = _line_span(text, number)[0]
-        with_it = _inserted(text, at, line, newline)
+        with_it = _inserted(text, number, line, newline)
         if not falls_off(cut_of(with_it), number):
             return with_it
     raise IndexEditError("The agent loads so little of this index that a line would not fit.")
@@ -487,12 +483,12 @@ def without_line(text: str, line: int) -> str:
     """
     if len([entry for entry in links(text) if entry.line == line]) > 1:
         raise IndexEditError("This line names several files.")
-    start, end = _line_span(text, line)
-    kept = text[:start] + text[end:]
-    if end == len(text) and not text.endswith("\n"):
+    lines = _lines(text, line)
+    if line > 1 and not lines[line - 1].endswith("\n"):
         # The last line had no break, so the new last line has none either.
-        kept = kept.removesuffix("\n").removesuffix("\r")
-    return kept
+        lines[line - 2] = lines[line - 2].removesuffix("\n").removesuffix("\r")
+    del lines[line - 1]
+    return "".join(lines)
 
 
 def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> str:
@@ -501,24 +497,23 @@ def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> st
     `line` counts from 1. The links of the line are kept. Raises `IndexEditError` if the links alone are
     longer.
     """
-    start, end = _line_span(text, line)
-    whole = text[start:end]
-    bare = whole.rstrip("\r\n")
-    if utf16_length(bare) <= most:
-        return text
-    last = max((_link_end(text, entry) for entry in links(text) if entry.line == line), default=start)
-    head = text[start:last]
-    room = most - utf16_length(head)
+    lines = _lines(text, line)
+    whole = lines[line - 1]
+    bare, start = whole.rstrip("\r\n"), sum(map(len, lines[: line - 1]))
+    own = [link for link in links(text) if link.line == line]
+    ends = (text.index(")", link.end) + 1 if link.rel else text.index("]]", link.end) + 2 for link in own)
+    kept = max(ends, default=start) - start
+    room = most - utf16_length(bare[:kept])
     if room < 0:
         raise IndexEditError("The links on this line are already longer than that.")
-    tail = _shortened(bare[len(head) :], room)
-    return text[: start + len(head)] + tail + whole[len(bare) :] + text[end:]
+    lines[line - 1] = bare[:kept] + _shortened(bare[kept:], room) + whole[len(bare) :]
+    return "".join(lines)
 
 
 def renamed(
     files: Mapping[str, str], moved: Mapping[str, str], names: Collection[str] = ()
-) -> tuple[FileEdit, ...]:
-    """Return the edits for memories that get new paths: the files themselves, and each link to them.
+) -> dict[str, str]:
+    """Return path -> new text of each memory that gets a new path or has a link to one.
 
     `files`: the text of every memory, including the index; `moved`: old path -> new path; `names`: the names
     of the memories in front matter.
@@ -534,25 +529,15 @@ def renamed(
             raise IndexEditError(f"{new} already exists.")
     if len(set(moved.values())) != len(moved):
         raise IndexEditError("Two files cannot have the same name.")
-    stems = Counter(posixpath.basename(stem_of(rel)) for rel in files)
-    edits = []
-    for rel, text in sorted(files.items(), key=lambda item: (item[0] != INDEX, item[0])):
-        new_rel = moved.get(rel, rel)
-        after = _relinked(text, rel, new_rel, moved, stems, names)
-        if new_rel != rel:
-            edits += [FileEdit(new_rel, files.get(new_rel), after)]
-            if rel not in moved.values():
-                edits += [FileEdit(rel, text, None)]
-        elif after != text:
-            edits.append(FileEdit(rel, text, after))
-    return tuple(edits)
+    after = relinked({moved.get(rel, rel): text for rel, text in files.items()}, moved, kept=names)
+    return {rel: text for rel, text in after.items() if rel in moved.values() or text != files[rel]}
 
 
 def relinked(
     files: Mapping[str, str],
     renames: Mapping[str, str],
-    heirs: Mapping[str, str],
-    names: Mapping[str, str],
+    heirs: Mapping[str, str] = {},
+    names: Mapping[str, str] = {},
     kept: Collection[str] = (),
 ) -> dict[str, str]:
     """Return `files` with every link to a renamed or merged memory updated.
@@ -565,37 +550,25 @@ def relinked(
     origins = {new: old for old, new in renames.items()}
     stood = {origins.get(rel, rel) for rel in files} | heirs.keys()
     stems = Counter(posixpath.basename(stem_of(rel)) for rel in stood)
-    leads = {old: new for old, new in {**renames, **heirs}.items() if old not in files}
+    # A new file at an old path is what the links there lead to.
+    leads = {old: new for old, new in {**renames, **heirs}.items() if old not in files or old in origins}
     after = {}
     for rel, text in files.items():
-        changed = _relinked(text, origins.get(rel, rel), rel, leads, stems, kept)
-        for link in reversed(links(changed, rel)):
-            if link.rel is None and link.target in names:
-                changed = changed[: link.start] + names[link.target] + changed[link.end :]
-        after[rel] = changed
+        old_rel, folder = origins.get(rel, rel), posixpath.dirname(rel)
+        has_moved = folder != posixpath.dirname(old_rel)
+        for link in reversed(links(text, old_rel)):
+            if link.rel is None:
+                new = None if link.target in kept else _new_slug(link.target, leads, stems)
+                new = new or names.get(link.target)
+            elif has_moved or link.rel in leads:
+                path = posixpath.relpath(leads.get(link.rel, link.rel), folder or ".")
+                new = _target(path, angled=link.angled)
+            else:
+                new = None
+            if new is not None:
+                text = text[: link.start] + new + text[link.end :]
+        after[rel] = text
     return after
-
-
-def _relinked(
-    text: str,
-    rel: str,
-    new_rel: str,
-    moved: Mapping[str, str],
-    stems: Counter[str],
-    names: Collection[str] = (),
-) -> str:
-    folder = posixpath.dirname(new_rel)
-    changed = text
-    for link in reversed(links(text, rel)):
-        if link.rel is None:
-            new = None if link.target in names else _new_slug(link.target, moved, stems)
-        else:
-            leads_to = moved.get(link.rel, link.rel)
-            unmoved = leads_to == link.rel and folder == posixpath.dirname(rel)
-            new = None if unmoved else _target(posixpath.relpath(leads_to, folder or "."), angled=link.angled)
-        if new is not None:
-            changed = changed[: link.start] + new + changed[link.end :]
-    return changed
 
 
 def _new_slug(slug: str, moved: Mapping[str, str], stems: Counter[str]) -> str | None:
@@ -609,26 +582,6 @@ def _new_slug(slug: str, moved: Mapping[str, str], stems: Counter[str]) -> str |
         if slug in (stem, posixpath.basename(old)) and stems[stem] == 1:
             return new_stem + slug[len(stem) :] if new_stem != stem else None
     return None
-
-
-def _line_span(text: str, line: int) -> tuple[int, int]:
-    """Return the positions at which the line number `line` (from 1) and the next line start.
-
-    Raises `IndexEditError` if there is no such line.
-    """
-    start = 0
-    for _each in range(line - 1):
-        start = text.find("\n", start) + 1
-        if not start:
-            raise IndexEditError("The index has no such line.")
-    end = text.find("\n", start) + 1
-    return start, end or len(text)
-
-
-def _link_end(text: str, link: IndexLink) -> int:
-    """Return the position after the whole link, whose target ends at `link.end`."""
-    close = text.find("]]" if link.rel is None else ")", link.end)
-    return close + (2 if link.rel is None else 1)
 
 
 def _shortened(text: str, room: int) -> str:
@@ -673,6 +626,14 @@ def follow(change: RootChange) -> Mapping[str, str]:
     }
 
 
+def folder_of(rel: str, folders: Collection[str]) -> str | None:
+    """Return the folder whose index covers the file `rel`: the nearest of `folders` above it, or None."""
+    above = posixpath.dirname(rel)
+    while above and above not in folders:
+        above = posixpath.dirname(above)
+    return above if above in folders else None
+
+
 def _inside(change: RootChange, folder: str, folders: Collection[str]) -> RootChange:
     """Return the part of a change that concerns the index of `folder`, with paths relative to it.
 
@@ -681,10 +642,7 @@ def _inside(change: RootChange, folder: str, folders: Collection[str]) -> RootCh
     cut = len(folder) + 1 if folder else 0
 
     def belongs(rel: str) -> bool:
-        above = posixpath.dirname(rel)
-        while above and above not in folders:
-            above = posixpath.dirname(above)
-        return above == folder
+        return folder_of(rel, folders) == folder
 
     moved = {old: new for old, new in change.moved.items() if belongs(old) and belongs(new)}
     came = [new for old, new in change.moved.items() if belongs(new) and not belongs(old)]
@@ -748,13 +706,8 @@ def _without(index: str, gone: Collection[str], change: RootChange) -> str:
 
 
 def _leads_there(index: str, rel: str, file: ConsolidatedFile) -> bool:
-    return any(_is_to(link, rel, file) for link in links(index))
-
-
-def _is_to(link: IndexLink, rel: str, file: ConsolidatedFile) -> bool:
-    if link.rel is not None:
-        return link.rel == rel
-    return link.target in {file.name, rel, stem_of(rel), posixpath.basename(stem_of(rel))} - {""}
+    slugs = {file.name, rel, stem_of(rel), posixpath.basename(stem_of(rel))} - {""}
+    return any(link.rel == rel if link.rel is not None else link.target in slugs for link in links(index))
 
 
 def _names(files: Mapping[str, ConsolidatedFile]) -> set[str]:

@@ -11,7 +11,7 @@ Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` if a file 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise, zip_longest
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from reverie.agents.memory_index import (
     IndexReport,
     Topic,
     fixes,
+    folder_of,
     renamed,
     report,
 )
@@ -224,19 +225,12 @@ class IndexService:
             if posixpath.basename(rel) == INDEX and self._parts.home.file_role(root, rel) == "index"
         }
 
-        def home_of(rel: str) -> str | None:
-            above = posixpath.dirname(rel)
-            while above and above not in folders:
-                above = posixpath.dirname(above)
-            return above if above in folders else None
-
-        folder = home_of(path.rel)
+        folder = folder_of(path.rel, folders)
         if folder is None:
             return None
         prefix = f"{folder}/" if folder else ""
-        return _Around(
-            root, files, prefix, tuple(rel[len(prefix) :] for rel in there if home_of(rel) == folder)
-        )
+        rels = tuple(rel[len(prefix) :] for rel in there if folder_of(rel, folders) == folder)
+        return _Around(root, files, prefix, rels)
 
     def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
         """Return the memories that an index covers, and the paths of the other files in its folder.
@@ -300,40 +294,30 @@ def _planned(
     raw = {rel: data for rel in around.rels if rel.endswith(".md") and (data := around.read(rel)) is not None}
     texts = {rel: text for rel, data in raw.items() if (text := _utf8(data)) is not None}
     inside = {before[cut:]: after[cut:] for before, after in moved.items()}
+    # Links by these names remain valid when a file is renamed.
+    names = {frontmatter.declared(text, key="name", rules=rules) or "" for text in texts.values()} - {""}
     try:
-        here = {before: after for before, after in inside.items() if before in texts}
-        edits = renamed(texts, here, _names_in(texts.values(), rules))
+        becomes = renamed(texts, {old: new for old, new in inside.items() if old in texts}, names)
     except IndexEditError as error:
         raise StoreError(f"{next(iter(targets))} was not renamed.", cause=str(error)) from error
-    becomes = {edit.rel: edit.after for edit in edits if edit.after is not None}
     changes: list[HandChange] = []
-    lines: list[ChangedLine] = []
     for before, after in inside.items():
         data = around.files.read(f"{around.prefix}{before}")
         entry = around.files.entry(f"{around.prefix}{before}")
-        text = becomes.pop(after, None)
-        written = data if text is None else text.encode()
+        written = becomes[after].encode() if after in becomes else data
+        mode = None if entry is None else entry.mode & 0o777
         changes += [
-            HandChange(
-                f"{around.base}/{after}", written, None, None if entry is None else entry.mode & 0o777
-            ),
+            HandChange(f"{around.base}/{after}", written, None, mode),
             HandChange(f"{around.base}/{before}", None, sha256_of_bytes(data)),
         ]
-        if text is not None:
-            lines += _changed_lines(f"{around.base}/{after}", texts[before], text)
+    lines: list[ChangedLine] = []
+    origins = {after: before for before, after in inside.items()}
     for rel, text in becomes.items():
-        changes.append(HandChange(f"{around.base}/{rel}", text.encode(), sha256_of_bytes(raw[rel])))
-        lines += _changed_lines(f"{around.base}/{rel}", texts[rel], text)
+        if rel not in origins:
+            changes.append(HandChange(f"{around.base}/{rel}", text.encode(), sha256_of_bytes(raw[rel])))
+        lines += _changed_lines(f"{around.base}/{rel}", texts[origins.get(rel, rel)], text)
     lines.sort(key=lambda line: (line.path != f"{around.base}/{INDEX}", line.path, line.line))
     return IndexPlan(targets, tuple(changes), moved, emptied, tuple(lines))
-
-
-def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
-    """Return the names that the memories with these texts have in their front matter.
-
-    Links by these names remain valid when a file is renamed. `rules`: the agent's rules for front matter.
-    """
-    return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 
 
 def _changed_lines(path: str, before: str, after: str) -> Iterator[ChangedLine]:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from reverie.agents.memory_index import (
     INDEX,
-    FileEdit,
     IndexEditError,
     IndexFinding,
     Topic,
@@ -284,29 +283,19 @@ def test_a_rename_takes_the_index_line_and_the_links_along_and_nothing_else() ->
         "sub/c.md": "[Old](<../old.md>)\n",
         "other.md": "nothing\n",
     }
-    edits = {edit.rel: edit for edit in renamed(files, {"old.md": "deep/new name.md"})}
-    assert edits == {
-        INDEX: FileEdit(
-            INDEX,
-            files[INDEX],
-            f"{BOM}- [Old title](deep/new%20name.md#x) — hook\r\n- [B](b.md)\r\n"
-            "- [[new name]] and [[old-name]]\r\n",
-        ),
-        "deep/new name.md": FileEdit(
-            "deep/new name.md", None, "---\nname: old-name\n---\nSee [B](../b.md) and [[b]].\n"
-        ),
-        "old.md": FileEdit("old.md", files["old.md"], None),
-        "b.md": FileEdit(
-            "b.md", files["b.md"], "[[new name|shown]] [Old](deep/new%20name.md 't') `[[old]]`\n"
-        ),
-        "sub/c.md": FileEdit("sub/c.md", files["sub/c.md"], "[Old](<../deep/new name.md>)\n"),
+    assert renamed(files, {"old.md": "deep/new name.md"}) == {
+        INDEX: f"{BOM}- [Old title](deep/new%20name.md#x) — hook\r\n- [B](b.md)\r\n"
+        "- [[new name]] and [[old-name]]\r\n",
+        "deep/new name.md": "---\nname: old-name\n---\nSee [B](../b.md) and [[b]].\n",
+        "b.md": "[[new name|shown]] [Old](deep/new%20name.md 't') `[[old]]`\n",
+        "sub/c.md": "[Old](<../deep/new name.md>)\n",
     }
 
 
 def test_two_files_may_swap_names_but_none_is_overwritten() -> None:
     files = {"a.md": "[[b]]", "b.md": "[[a]]", "c.md": ""}
     swapped = renamed(files, {"a.md": "b.md", "b.md": "a.md"})
-    assert {edit.rel: edit.after for edit in swapped} == {"b.md": "[[a]]", "a.md": "[[b]]"}
+    assert swapped == {"b.md": "[[a]]", "a.md": "[[b]]"}
     with pytest.raises(IndexEditError):
         renamed(files, {"a.md": "c.md"})
     with pytest.raises(IndexEditError):
@@ -317,8 +306,7 @@ def test_two_files_may_swap_names_but_none_is_overwritten() -> None:
 
 def test_a_slug_that_several_files_have_stays() -> None:
     files = {INDEX: "[[x]] [[one/x]]\n", "one/x.md": "", "two/x.md": ""}
-    (index, *_rest) = renamed(files, {"one/x.md": "one/y.md"})
-    assert index.after == "[[x]] [[one/y]]\n"
+    assert renamed(files, {"one/x.md": "one/y.md"})[INDEX] == "[[x]] [[one/y]]\n"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])

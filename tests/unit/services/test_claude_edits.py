@@ -102,13 +102,10 @@ def test_a_rename_with_its_index_line_and_links_is_one_change_and_taken_back_as_
     memory = maker.directory(CWD) / "memory"
     files = {rel: (memory / rel).read_bytes().decode() for rel in ("MEMORY.md", "odd.md", "b.md")}
     changes = [
-        HandChange(
-            PROJECT + edit.rel,
-            None if edit.after is None else edit.after.encode(),
-            None if edit.before is None else sha256_of_text(edit.before),
-        )
-        for edit in renamed(files, {"odd.md": "sub/even.md"}, names=["odd", "b"])
+        HandChange(PROJECT + rel, after.encode(), sha256_of_text(files[rel]) if rel in files else None)
+        for rel, after in renamed(files, {"odd.md": "sub/even.md"}, names=["odd", "b"]).items()
     ]
+    changes.append(HandChange(PROJECT + "odd.md", None, sha256_of_text(files["odd.md"])))
     moved = {PROJECT + "odd.md": PROJECT + "sub/even.md"}
     undo = ChangeSet(parts).apply(context, changes, kind="move", subject="Renamed", moved=moved)
     assert (memory / "sub" / "even.md").read_bytes().decode() == ODD

@@ -338,10 +338,15 @@ class SourceView(PlainTextBox):
             found = self.document().lastBlock()
         return round(self.blockBoundingGeometry(found).translated(self.contentOffset()).top())
 
-    def go_to_line(self, line: int) -> None:
-        """Move the caret to the beginning of a line, counted from 1, and scroll that line to the centre."""
+    def go_to_line(self, line: int, *, select: bool = False) -> None:
+        """Move the caret to the beginning of a line, counted from 1, and scroll that line to the centre.
+
+        `select`: select the line.
+        """
         block = self.document().findBlockByNumber(max(0, min(line, self.blockCount()) - 1))
         cursor = QTextCursor(block)
+        if select:
+            cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
         self.setTextCursor(cursor)
         self.centerCursor()
 

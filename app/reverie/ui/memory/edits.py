@@ -49,6 +49,12 @@ class ShownPlace(Struct):
     update: TreeUpdate | None = None
     """The latest update of the trees; None until the trees of the selected context have been read."""
 
+    @property
+    def place(self) -> tuple[HomeSession, TreeUpdate] | None:
+        """The home that is shown and its trees; None if either is missing."""
+        session, update = self.session, self.update
+        return (session, update) if session is not None and update is not None else None
+
 
 REMEMBERED = 50
 """The number of changes that can be undone."""
@@ -405,7 +411,7 @@ class HandControl(QObject):
 
     def new_memory(self) -> None:
         """Ask for path, description and template of a new memory in the selected folder, and create it."""
-        place = self._place_now()
+        place = self._shown.place
         if place is None:
             return
         session, update = place
@@ -438,7 +444,7 @@ class HandControl(QObject):
     @Slot(str, str)
     def _rename(self, path: str, name: str) -> None:
         """Rename a memory or folder within its folder, and update the links to it."""
-        place = self._place_now()
+        place = self._shown.place
         if place is not None:
             session, update = place
             new = f"{path.rpartition('/')[0]}/{name}"
@@ -450,7 +456,7 @@ class HandControl(QObject):
 
     def move_selected(self) -> None:
         """Ask for a folder, and move the selected memories and folders there."""
-        place, paths = self._place_now(), self._selected_paths()
+        place, paths = self._shown.place, self._selected_paths()
         if place is None or not paths:
             return
         _session, update = place
@@ -462,7 +468,7 @@ class HandControl(QObject):
     @Slot(object, str)
     def _drop(self, paths: Sequence[str], folder: str) -> None:
         """Move the paths that were dropped onto a folder or scope."""
-        place, parsed = self._place_now(), parse_shown(folder)
+        place, parsed = self._shown.place, parse_shown(folder)
         if place is None or parsed is None:
             return
         listing = place[1].view.scopes.get(parsed[0])
@@ -496,7 +502,7 @@ class HandControl(QObject):
 
     def _move(self, targets: Mapping[str, str]) -> None:
         """Move memories and folders, given as {old path: new path}, and update the links to them."""
-        place = self._place_now()
+        place = self._shown.place
         if place is None:
             return
         (session, update), wanted = place, dict(targets)
@@ -511,7 +517,7 @@ class HandControl(QObject):
 
     def delete_selected(self) -> None:
         """Delete the selected memories and folders as one change, and offer Undo."""
-        place, paths = self._place_now(), self._selected_paths()
+        place, paths = self._shown.place, self._selected_paths()
         if place is None or not paths:
             return
         session, update = place
@@ -535,7 +541,7 @@ class HandControl(QObject):
         self._toggle_pin([data])
 
     def _toggle_pin(self, files: Sequence[FileData]) -> None:
-        place = self._place_now()
+        place = self._shown.place
         if place is None or not files:
             return
         (session, update), pinned = place, not files[0].file.usage.pinned
@@ -545,7 +551,7 @@ class HandControl(QObject):
     @Slot(str, str)
     def convert_to_utf8(self, path: str, sha256: str) -> None:
         """Rewrite a UTF-16 memory as UTF-8 if its text still has the hash `sha256`."""
-        place = self._place_now()
+        place = self._shown.place
         if place is None:
             return
         session, update = place
@@ -579,7 +585,7 @@ class HandControl(QObject):
 
     def _paths_on_disk(self) -> list[Path]:
         """Return the paths on disk of the selected memories, folders and companions."""
-        place, paths = self._place_now(), []
+        place, paths = self._shown.place, []
         for data in self._tree.selected_rows() if place is not None else ():
             if isinstance(data, CompanionData):
                 paths.append(data.companion.path)
@@ -591,18 +597,13 @@ class HandControl(QObject):
 
     def duplicate(self) -> None:
         """Create a copy of the selected memory beside it, and select the copy."""
-        place, data = self._place_now(), self._tree.current_data()
+        place, data = self._shown.place, self._tree.current_data()
         if place is None or not isinstance(data, FileData):
             return
         session, update = place
         self.edits.duplicate(session, update.context, data.path, free_path(data.path, self._model.is_taken))
 
     # Selection
-
-    def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
-        """Return the session of the shown home and the shown trees; None if either is missing."""
-        session, update = self._shown.session, self._shown.update
-        return (session, update) if session is not None and update is not None else None
 
     def _selected_paths(self) -> list[str]:
         """Return the paths of the selected files and folders, without files inside a selected folder."""

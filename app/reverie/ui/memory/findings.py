@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QTextCursor
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QSizePolicy,
@@ -41,7 +40,6 @@ from reverie.agents.memory_index import (
 )
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import ask
-from reverie.errors import UserError
 from reverie.memory.listing import MemoryFile, is_over_cap, with_reason
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, monospace, theme_of
@@ -56,17 +54,16 @@ from reverie.ui.tree.findings import headline, is_marked
 from reverie.ui.tree.model import MemoryTreeModel
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
+from reverie.ui.widgets.layouts import FewRows, FlowLayout, column, pane, row_of
 
 if TYPE_CHECKING:
     from reverie.memory.listing import LintFinding
-    from reverie.services.memory_index import ChangedLine, IndexCheck, IndexPlan
+    from reverie.services.memory_index import IndexCheck, IndexPlan
     from reverie.services.views import LintResult, Undo
     from reverie.ui.editor.documents import OpenFile
 
 
 _ROWS = 4
-_LINE_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
 class _FoldingList(QWidget):
@@ -75,15 +72,14 @@ class _FoldingList(QWidget):
     A subclass puts `toggle` and `body`, which contains the list and is hidden when folded, into its layout.
     """
 
-    def __init__(self, icons: Icons, most_rows: int, name: str, tip: str, parent: QWidget | None) -> None:
-        super().__init__(parent)
+    def __init__(self, icons: Icons, most_rows: int, name: str, tip: str) -> None:
+        super().__init__()
         self._icons = icons
-        self._is_open = True
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.toggle = QToolButton()
         self.toggle.setAutoRaise(True)
         self.toggle.setToolTip(tip)
-        self.toggle.clicked.connect(self._on_toggle)
+        self.toggle.clicked.connect(lambda: self._fold(self.body.isHidden()))
         self.list = FewRows(most_rows)
         self.list.setAccessibleName(name)
         self.body: QWidget = self.list
@@ -96,12 +92,7 @@ class _FoldingList(QWidget):
         self.list.addItem(item)
         return item
 
-    @Slot()
-    def _on_toggle(self) -> None:
-        self._fold(not self._is_open)
-
     def _fold(self, is_open: bool) -> None:
-        self._is_open = is_open
         self.toggle.setArrowType(Qt.ArrowType.DownArrow if is_open else Qt.ArrowType.RightArrow)
         self.body.setVisible(is_open)
 
@@ -116,10 +107,10 @@ class FindingsList(_FoldingList):
     jump = Signal(int)
     """Emitted with the line, counted from 1, of the finding that the user activates."""
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, icons: Icons) -> None:
         tip = tr("Show or hide the warnings for this memory")
-        super().__init__(icons, _ROWS, tr("Warnings for this memory"), tip, parent)
-        self._findings: tuple[LintFinding, ...] = ()
+        super().__init__(icons, _ROWS, tr("Warnings for this memory"), tip)
+        self.findings: tuple[LintFinding, ...] = ()
         self.toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.toggle.setAccessibleName(self.tr("No warnings"))
@@ -128,24 +119,22 @@ class FindingsList(_FoldingList):
         column(self, self.toggle, self.list, margin=(GAP, 0, GAP, 0), gap=UNIT)
         self._fold(False)
 
-    @property
-    def findings(self) -> tuple[LintFinding, ...]:
-        return self._findings
-
     def show_findings(self, findings: Sequence[LintFinding]) -> None:
         """List the findings of the memory that is shown; hide the list if there are none."""
-        if tuple(findings) == self._findings:
+        if tuple(findings) == self.findings:
             return
-        was_marked = is_marked(self._findings)
-        self._findings = tuple(findings)
+        was_marked = is_marked(self.findings)
+        self.findings = tuple(findings)
         self.setVisible(bool(findings) and self.parentWidget() is not None)
         self.list.clear()
         theme = theme_of(self.palette())
-        colours = {"error": theme.bad_text, "warning": theme.warn_text, "note": theme.dim}
-        for finding in self._findings:
-            sign = {"note": "info"}.get(finding.severity, finding.severity)
-            item = self._add_row(headline(finding), sign, colours[finding.severity])
-            item.setData(_LINE_ROLE, max(1, finding.line))
+        looks = {
+            "error": ("error", theme.bad_text),
+            "warning": ("warning", theme.warn_text),
+            "note": ("info", theme.dim),
+        }
+        for finding in self.findings:
+            self._add_row(headline(finding), *looks[finding.severity])
         self.list.updateGeometry()
         text = counted(self.tr("1 warning"), "%n warnings", len(findings))
         self.toggle.setText(text)
@@ -156,7 +145,7 @@ class FindingsList(_FoldingList):
 
     @Slot(QListWidgetItem)
     def _on_activated(self, item: QListWidgetItem) -> None:
-        self.jump.emit(int(item.data(_LINE_ROLE)))
+        self.jump.emit(max(1, self.findings[self.list.row(item)].line))
 
 
 QUIET_MS = 400
@@ -166,23 +155,27 @@ class LintControl(QObject):
     """The controller of the lint findings (problems in memories) of the shown home.
 
     It marks rows of the trees and fills the widget `findings`, which the owner puts into the editor. Call
-    `set_session` and `follow` when the shown home or its trees change.
+    `forget` when another home is shown, and `follow` when its trees change.
     """
 
     def __init__(
-        self, model: MemoryTreeModel, editor: EditorControl, pane: EditorPane, icons: Icons, parent: QObject
+        self,
+        shown: ShownPlace,
+        model: MemoryTreeModel,
+        editor: EditorControl,
+        pane: EditorPane,
+        icons: Icons,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
+        self._shown = shown
         self._model = model
         self._pane = pane
         self.findings = FindingsList(icons)
-        self._session: HomeSession | None = None
-        self._update: TreeUpdate | None = None
         self._dirty: set[Path] = set()
         self._known: dict[str, tuple[LintFinding, ...]] = {}
         self._more: Mapping[str, tuple[LintFinding, ...]] = {}
         self._lane = Lane("lint", self)
-        self._stopped = False
         self._is_known = False
         self.complete = False
         self._quiet = single_shot(self, QUIET_MS, self._look)
@@ -190,22 +183,22 @@ class LintControl(QObject):
         editor.was_read.connect(self._show)
         self.findings.jump.connect(self._jump)
 
-    def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show; None means no home."""
-        self._forget()
-        self._session = session
+    def forget(self) -> None:
+        """Clear the findings; called when another home or context is shown."""
+        self._quiet.stop()
+        self._dirty.clear()
+        self._set_known({}, is_known=False)
+        self.complete = False
+        self._lane.abandon("lint")
 
     def follow(self, update: TreeUpdate) -> None:
         """Check the changed memories, after a delay, for the updated trees."""
         if update.other:
-            self._forget()
-        if update.names_only:
-            return
-        self._update = update
-        if update.changes is not None:
-            self._dirty |= update.changes.paths
-        self.complete = False
-        self._quiet.start()
+            self.forget()
+        if not update.names_only:
+            self._dirty |= update.changes.paths if update.changes is not None else set()
+            self.complete = False
+            self._quiet.start()
 
     def add(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
         """Show `findings` of another check in addition; they replace those of the previous call."""
@@ -215,56 +208,36 @@ class LintControl(QObject):
 
     def stop(self) -> None:
         """End the thread; calling it again is harmless."""
-        self._stopped = True
         self._quiet.stop()
         self._lane.stop()
-
-    def _forget(self) -> None:
-        """Clear the findings; called when another home or context is shown."""
-        self._quiet.stop()
-        self._update = None
-        self._dirty.clear()
-        self._take(None)
-        self.complete = False
-        self._lane.abandon("lint")
 
     @Slot()
     def _look(self) -> None:
         """Check the changed memories in a job."""
-        update, session = self._update, self._session
-        if update is None or session is None or self._stopped:
+        session, update = self._shown.session, self._shown.update
+        if session is None or update is None:
             return
         dirty, self._dirty = frozenset(self._dirty), set()
-        workbench, context = session.workbench, update.view.context
-
-        def failed(error: UserError) -> None:
-            session.notified.emit(str(error))
-
-        def cancelled() -> None:
-            # These files have not been checked.
-            self._dirty |= dirty
-
         self._lane.submit(
             "check the memories",
-            ask(workbench.findings, context, dirty),
+            ask(session.workbench.findings, update.view.context, dirty),
             done=self._on_looked,
-            failed=failed,
-            cancelled=cancelled,
+            failed=lambda error: session.notified.emit(str(error)),
+            cancelled=lambda: self._dirty.update(dirty),  # these files have not been checked
             group="lint",
         )
 
     def _on_looked(self, look: LintResult) -> None:
-        self._take(dict(look.findings))
+        self._set_known(dict(look.findings), is_known=True)
         if self._quiet.isActive():
             return
         self.complete = look.complete
         if not look.complete:
             self._look()
 
-    def _take(self, findings: dict[str, tuple[LintFinding, ...]] | None) -> None:
-        """Store the findings of a check, by path; None means that no check has finished yet."""
-        self._known = findings or {}
-        self._is_known = findings is not None
+    def _set_known(self, findings: dict[str, tuple[LintFinding, ...]], *, is_known: bool) -> None:
+        """Store the findings of a check, by path; `is_known`: whether a check has finished."""
+        self._known, self._is_known = findings, is_known
         self._mark()
 
     def _mark(self) -> None:
@@ -280,7 +253,7 @@ class LintControl(QObject):
     @Slot()
     def _show(self) -> None:
         """Show the findings of the open memory and, if the memory exceeds a limit, the reason."""
-        file, session = self._pane.file, self._session
+        file, session = self._pane.file, self._shown.session
         here = file is not None and session is not None and file.buffer.ref.home == session.info.id
         path = file.buffer.address.path if file is not None and here else ""
         findings, listed = self._of(path), self._listed(path)
@@ -290,7 +263,7 @@ class LintControl(QObject):
 
     def _listed(self, path: str) -> MemoryFile | None:
         """Return the entry of the memory at `path` in the trees; None if it is not listed."""
-        scopes = self._update.view.scopes if self._update is not None else {}
+        scopes = self._shown.update.view.scopes if self._shown.update is not None else {}
         for scope, listing in scopes.items():
             if path.startswith(f"{ROOT}/{scope}/"):
                 return listing.file(path.removeprefix(f"{ROOT}/{scope}/"))
@@ -299,13 +272,8 @@ class LintControl(QObject):
     @Slot(int)
     def _jump(self, line: int) -> None:
         """Select a line of the editor, counted from 1."""
-        text = self._pane.text
-        block = text.document().findBlockByNumber(min(line, text.document().blockCount()) - 1)
-        cursor = QTextCursor(block)
-        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
-        text.setTextCursor(cursor)
-        text.centerCursor()
-        text.setFocus()
+        self._pane.text.go_to_line(line, select=True)
+        self._pane.text.setFocus()
 
 
 _INDEX_ROWS = 5
@@ -326,10 +294,10 @@ class IndexPanel(_FoldingList):
     place_wanted = Signal(object)
     """Emitted with an `IndexFinding` when the user wants to see the finding's line or memory."""
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
-        tip = tr("Show or hide the problems in this index")
-        super().__init__(icons, _INDEX_ROWS, tr("Problems"), tip, parent)
-        self._look: IndexCheck | None = None
+    def __init__(self, icons: Icons) -> None:
+        super().__init__(icons, _INDEX_ROWS, tr("Problems"), tr("Show or hide the problems in this index"))
+        self.look: IndexCheck | None = None
+        """The result of the check that is shown; None if there is none."""
         self._findings: tuple[IndexFinding, ...] = ()
         self._may_fix = True
         self.toggle.setAccessibleName(self.tr("Index check"))
@@ -341,20 +309,12 @@ class IndexPanel(_FoldingList):
         self.list.currentRowChanged.connect(self._on_row)
         self.list.itemActivated.connect(self._on_go)
         self.list.itemChanged.connect(self._on_row)
-        self.body = QWidget()
-        column(self.body, self.list, FlowLayout(self.fix, self.go), margin=0, gap=UNIT)
-        head = QHBoxLayout()
-        head.setSpacing(UNIT)
-        head.addWidget(self.toggle, 0, Qt.AlignmentFlag.AlignTop)
-        head.addWidget(self.summary, 1)
+        self.body = pane(self.list, FlowLayout(self.fix, self.go))
+        head = row_of(self.toggle, self.summary, grows=self.summary, gap=UNIT)
+        head.setAlignment(self.toggle, Qt.AlignmentFlag.AlignTop)
         column(self, head, self.body, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
         self._fold(True)
         self._on_row()  # the button has a name before it is shown, too
-
-    @property
-    def look(self) -> IndexCheck | None:
-        """The result of the check that is shown; None if there is none."""
-        return self._look
 
     @property
     def current(self) -> IndexFinding | None:
@@ -373,22 +333,18 @@ class IndexPanel(_FoldingList):
 
         A problem that was listed before keeps the state of its box.
         """
-        if look is not None and self._look is not None and look.report == self._look.report:
-            self._look = look
+        before, self.look = self.look, look
+        if look is not None and before is not None and look.report == before.report:
             return
-        row = self.list.currentRow() if look is not None and self._look is not None else -1
+        row = self.list.currentRow() if look is not None and before is not None else -1
         was_checked = dict.fromkeys(map(_topic_of, self._findings), False)
         was_checked |= dict.fromkeys(map(_topic_of, self.checked), True)
-        self._look, self._findings = look, ()
+        self._findings = _in_order(look) if look is not None else ()
         there = look is not None and bool(look.report.findings)
         self.setVisible(there and self.parentWidget() is not None)
+        theme = theme_of(self.palette())
         with QSignalBlocker(self.list):
             self.list.clear()
-            if look is None or not there:
-                return
-            self.summary.say(summary(look.report))
-            theme = theme_of(self.palette())
-            self._findings = _in_order(look)
             for finding in self._findings:
                 grave = finding.problem in GRAVE
                 sign, colour = ("warning", theme.warn_text) if grave else ("info", theme.dim)
@@ -398,6 +354,8 @@ class IndexPanel(_FoldingList):
                     wanted = was_checked.get(_topic_of(finding), wanted)
                     item.setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
             self.list.setCurrentRow(min(max(0, row), self.list.count() - 1))
+        if look is not None and there:
+            self.summary.say(summary(look.report))
         self.list.updateGeometry()
         self._on_row()
         self.updateGeometry()
@@ -455,8 +413,8 @@ INDEX_QUIET_MS = 150
 class IndexControl(QObject):
     """The controller of an open index: it checks and fixes it, and renames memories with their links.
 
-    An index is a file with one line for each memory of a folder. Call `set_session` and `follow` when the
-    shown home or its trees change. The owner puts the widget `panel` into the editor.
+    An index is a file with one line for each memory of a folder. Call `forget` when another home is shown,
+    and `follow` when its trees change. The owner puts the widget `panel` into the editor.
     """
 
     fixed = Signal(object, str)
@@ -481,7 +439,6 @@ class IndexControl(QObject):
         self._editor = editor
         self._pane = pane
         self._window = window
-        self._session: HomeSession | None = None
         self._path = ""
         self.panel = IndexPanel(icons)
         self.dialog: LinesDialog | None = None
@@ -491,10 +448,12 @@ class IndexControl(QObject):
         self.panel.fix_wanted.connect(self._fix)
         self.panel.place_wanted.connect(self._go)
 
-    def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show; None means no home."""
-        self._session = session
-        self._forget()
+    def forget(self) -> None:
+        """Hide the panel; called when no index is open, or another home is shown."""
+        self._quiet.stop()
+        self._path = ""
+        self.panel.show_look(None)
+        self._pane.set_own_cut(None)
 
     def follow(self, update: TreeUpdate) -> None:
         """Check the open index again after a delay, because the files that it lists may have changed."""
@@ -508,7 +467,7 @@ class IndexControl(QObject):
         file = self._pane.file
         path = self._index_path(file)
         if path != self._path:
-            self._forget()
+            self.forget()
             self._path = path
             if path:
                 self._quiet.start()
@@ -522,31 +481,23 @@ class IndexControl(QObject):
 
     def _index_path(self, file: OpenFile | None) -> str:
         """Return the memory path of the open index; empty for any other file."""
-        session, update = self._session, self._shown.update
-        if file is None or session is None or update is None or file.buffer.address.companion is not None:
+        place = self._shown.place
+        if file is None or place is None or file.buffer.address.companion is not None:
             return ""
-        ref = file.buffer.ref
-        if ref.home != session.info.id:
-            return ""
-        for listing in update.view.scopes.values():
+        (session, update), ref = place, file.buffer.ref
+        for listing in update.view.scopes.values() if ref.home == session.info.id else ():
             if listing.root is not None and listing.root.key == ref.store:
                 found = listing.file(ref.rel)
                 return file.buffer.address.path if found is not None and found.role == "index" else ""
         return ""
 
-    def _forget(self) -> None:
-        """Hide the panel; called when no index is open."""
-        self._quiet.stop()
-        self._path = ""
-        self.panel.show_look(None)
-        self._pane.set_own_cut(None)
-
     @Slot()
     def _look(self) -> None:
         """Check the open index in a job, and show the result."""
-        session, update, path = self._session, self._shown.update, self._path
-        if session is None or update is None or not path:
+        place, path = self._shown.place, self._path
+        if place is None or not path:
             return
+        session, update = place
 
         def done(look: IndexCheck | None) -> None:
             if path == self._path:
@@ -555,12 +506,14 @@ class IndexControl(QObject):
                     None if look is None else _cut_in, self.tr("The agent does not load this part.")
                 )
 
-        def failed(_error: UserError) -> None:
+        session.lanes.scan.submit(
+            "look at the index",
+            ask(session.workbench.index_care.look, update.context, path),
+            done=done,
             # The trees and the editor already show that it cannot be read.
-            self.panel.show_look(None)
-
-        request = ask(session.workbench.index_care.look, update.context, path)
-        session.lanes.scan.submit("look at the index", request, done=done, failed=failed, group="index")
+            failed=lambda _error: self.panel.show_look(None),
+            group="index",
+        )
 
     @Slot(object)
     def _go(self, finding: IndexFinding) -> None:
@@ -580,19 +533,14 @@ class IndexControl(QObject):
     @Slot(object)
     def _fix(self, findings: tuple[IndexFinding, ...]) -> None:
         """Fix problems of the index, after the user has confirmed the lines that change."""
-        session, update, look = self._session, self._shown.update, self.panel.look
-        if session is None or update is None or look is None:
+        place, look = self._shown.place, self.panel.look
+        if place is None or look is None:
             return
-        context = update.context
-
-        def done(plan: IndexPlan) -> None:
-            lines = counted("This changes 1 line:", "This changes %n lines:", len(plan.lines))
-            self._ask(session, context, plan, (self.tr("Fix the index"), lines, self.tr("Fix")))
-
+        session, update = place
         session.lanes.scan.submit(
             "plan fixes",
-            ask(session.workbench.index_care.plan_fixes, context, look, findings),
-            done=done,
+            ask(session.workbench.index_care.plan_fixes, update.context, look, findings),
+            done=partial(self._confirm, session, update.context),
             failed=self._edits.failed.emit,
         )
 
@@ -603,11 +551,11 @@ class IndexControl(QObject):
         called, which moves the memories. Its argument is a warning about links that could not be updated, or
         "".
         """
-        session, update = self._session, self._shown.update
-        if session is None or update is None or not any(map(self.keeps_index, targets)):
+        place = self._shown.place
+        if place is None or not any(map(self.keeps_index, targets)):
             plain("")
             return
-        workbench, context, asked = session.workbench, update.context, dict(targets)
+        session, update = place
 
         def done(plan: IndexPlan | None) -> None:
             if plan is None:
@@ -615,37 +563,27 @@ class IndexControl(QObject):
             elif not plan.lines:
                 plain("")
             else:
-                accept = self.tr("Move") if len(plan.targets) > 1 else self.tr("Rename")
-                texts = self.tr("Rename and update links"), rename_words(plan), accept
-                self._ask(session, context, plan, texts)
+                self._confirm(session, update.context, plan)
 
         session.lanes.scan.submit(
             "plan a rename",
-            ask(workbench.index_care.plan_renames, context, asked),
+            ask(session.workbench.index_care.plan_renames, update.context, dict(targets)),
             done=done,
             failed=self._edits.failed.emit,
         )
 
     def keeps_index(self, path: str) -> bool:
         """Return True if the scope of the memory at `path` has an index."""
-        update = self._shown.update
-        if self._session is None or update is None:
-            return False
-        listing = update.view.scopes.get(Scope(path.split("/")[2]))
+        scopes = self._shown.update.view.scopes if self._shown.update is not None else {}
+        listing = scopes.get(Scope(path.split("/")[2]))
         return listing is not None and any(file.role == "index" for file in listing.files)
 
-    def _ask(
-        self, session: HomeSession, context: ScopeContext, plan: IndexPlan, texts: tuple[str, str, str]
-    ) -> None:
-        """Show the lines that a plan changes, and carry it out if the user agrees.
-
-        `texts`: the title of the dialog, the sentence above the lines, and the button that agrees.
-        """
-        dialog = LinesDialog(plan.lines, texts, self._window)
-        self.dialog = dialog
-        dialog.accepted.connect(partial(self._apply, session, context, plan))
-        dialog.finished.connect(self._on_answered)
-        dialog.open()
+    def _confirm(self, session: HomeSession, context: ScopeContext, plan: IndexPlan) -> None:
+        """Show the lines that a plan changes, and carry it out if the user agrees."""
+        self.dialog = LinesDialog(plan, self._window)
+        self.dialog.accepted.connect(partial(self._apply, session, context, plan))
+        self.dialog.finished.connect(self._on_answered)
+        self.dialog.open()
 
     @Slot(int)
     def _on_answered(self, _result: int) -> None:
@@ -686,15 +624,14 @@ _SHOWN = 500
 class LinesDialog(QDialog):
     """A dialog that confirms a change of an index or of links; it lists each line before and after."""
 
-    def __init__(
-        self, lines: Sequence[ChangedLine], texts: tuple[str, str, str], parent: QWidget | None = None
-    ) -> None:
-        """Create the dialog.
-
-        `texts`: its title, the sentence above the lines, and the button that agrees.
-        """
+    def __init__(self, plan: IndexPlan, parent: QWidget) -> None:
         super().__init__(parent)
-        title, head, accept = texts
+        if plan.targets:
+            title, head = self.tr("Rename and update links"), rename_words(plan)
+            accept = self.tr("Move") if len(plan.targets) > 1 else self.tr("Rename")
+        else:
+            title, accept = self.tr("Fix the index"), self.tr("Fix")
+            head = counted("This changes 1 line:", "This changes %n lines:", len(plan.lines))
         self.setWindowTitle(title)
         self.setMinimumWidth(340)
         self.head = WrapLabel(head)
@@ -703,7 +640,7 @@ class LinesDialog(QDialog):
         self.list.setFont(monospace())
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(160)
-        for line in lines[:_SHOWN]:
+        for line in plan.lines[:_SHOWN]:
             where = self.tr("{file}, line {line}").format(file=_name(line.path), line=line.line)
             text = f"{where}\n− {visible(line.before)}\n+ {visible(line.after)}"
             self.list.addItem(text)

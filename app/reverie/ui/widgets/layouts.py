@@ -152,10 +152,10 @@ def keyed_rows(
     return shown
 
 
-def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:
+def pane(*parts: Part, grows: QWidget | None = None, gap: int = UNIT) -> QWidget:
     """Return a widget in which `parts` are arranged from top to bottom, without margins.
 
-    `grows` is the part that gets the remaining space. `gap`: the space between the parts in pixels.
+    `grows` is the part that gets the remaining space, if any. `gap`: the space between the parts in pixels.
     """
     made = QWidget()
     column(made, *parts, grows=grows, margin=0, gap=gap)
