@@ -294,9 +294,8 @@ def show_orphans(camera: Camera) -> None:
     window.lanes.scan.submit("leave a session", _leaving(session), done=made.append)
     camera.wait("a session out of the list", lambda: bool(made))
     camera.wait("its row among the homes", lambda: window.picker.pick_orphans(session.info.id))
-    camera.wait("the page", lambda: control.page is not None and control.page.current is not None)
     page = control.page
-    assert page is not None
+    camera.wait("the page", lambda: page.current is not None)
     camera.wait("the session's store", lambda: _picked(window))
     camera.wait("a note of it", lambda: bool(page.text.toPlainText()))
     camera.picture("33-orphans")
@@ -317,8 +316,6 @@ def show_orphans(camera: Camera) -> None:
 def _picked(window: MainWindow) -> bool:
     """Select the orphaned store that was made for the tour; return True once all of it is shown."""
     page = window.tab.orphans.page
-    if page is None:
-        return False
     own = next((view for view in page.view.stores if _SESSION in view.id), None)
     if own is not None:
         page.select(own.id)

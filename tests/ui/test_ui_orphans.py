@@ -53,9 +53,7 @@ def left(home: Path) -> Path:
 
 
 def page_of(driver: Driver) -> OrphansPage:
-    page = driver.tab.orphans.page
-    assert page is not None
-    return page
+    return driver.tab.orphans.page
 
 
 def orphans(driver: Driver) -> list[Place]:
@@ -70,7 +68,7 @@ def test_an_orphaned_store_is_merged_removed_and_both_taken_back(
     driver = windows.open(home)
     driver.until(lambda: len(orphans(driver)) == 4)  # no project of the sample is on this machine
     driver.do("view.orphans")
-    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    driver.until(lambda: page_of(driver).isVisible())
     page = page_of(driver)
     driver.until(lambda: len(page.view.stores) == 4)
     driver.until(page.stores.hasFocus)
@@ -141,7 +139,7 @@ def test_undo_beside_a_removed_store_takes_back_nothing_else(
     path = "/memories/project/glossary.md"
     was_pinned, context = driver.file(path).file.usage.pinned, driver.session.context
     driver.do("view.orphans")
-    driver.until(lambda: driver.tab.orphans.page is not None and len(page_of(driver).view.stores) == 4)
+    driver.until(lambda: len(page_of(driver).view.stores) == 4)
     page = page_of(driver)
     page.select(str(left))
     page.remove.click()
@@ -298,7 +296,7 @@ def test_a_note_of_a_vanished_workspace_is_brought_back_through_its_history(
     (left / "fresh.md").unlink()
     driver.settle()
     driver.do("view.orphans")
-    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    driver.until(lambda: page_of(driver).isVisible())
     page = page_of(driver)
     driver.until(lambda: len(page.view.stores) == 4)
     page.select(str(left))
@@ -318,7 +316,7 @@ def test_searching_leads_back_from_the_page_to_the_trees(windows: Windows, home:
     driver = windows.open(home)
     driver.until(lambda: len(orphans(driver)) == 3)
     driver.do("view.orphans")
-    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    driver.until(lambda: page_of(driver).isVisible())
     driver.do("view.search")
     driver.until(driver.tab.search.field.isVisible)
     assert not page_of(driver).isVisible()
@@ -334,7 +332,7 @@ def test_a_store_whose_project_came_back_is_gone_when_the_page_is_asked_for_agai
     config.write_text(config.read_text().replace(f'"{ACME}"', json.dumps(str(project))))
     driver = windows.open(home)
     driver.do("view.orphans")
-    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    driver.until(lambda: page_of(driver).isVisible())
 
     def is_listed() -> bool:
         return any(each.store.directory == store for each in page_of(driver).view.stores)
@@ -353,7 +351,7 @@ def test_orphans_asked_for_before_the_first_look_are_shown_when_they_are_found(
     driver = windows.open(home)
     driver.do("view.orphans")
     assert "no orphaned stores" not in driver.window.statusBar().currentMessage()
-    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    driver.until(lambda: page_of(driver).isVisible())
     assert len(page_of(driver).view.stores) == 3
 
 
@@ -367,7 +365,7 @@ def test_the_orphans_of_a_claude_home_are_looked_for(windows: Windows, tmp_path:
     (older / "mesh.md").write_text("Where the mesh lies.\n")
     driver = windows.open(maker.root)
     driver.do("view.orphans")
-    driver.until(lambda: driver.tab.orphans.page is not None and bool(page_of(driver).view.stores))
+    driver.until(lambda: bool(page_of(driver).view.stores))
     (view,) = page_of(driver).view.stores
     assert view.best is not None
     assert view.best.project_path == str(there)

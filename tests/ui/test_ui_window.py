@@ -255,7 +255,7 @@ def test_orphaned_stores_have_a_place_of_their_own(windows: Windows, home: Path)
     (gone,) = [place for place in orphans if Path(place.path).name == "gone-0123456789ab"]
     index = next(index for index in picker.places.walk() if picker.place(index) == gone)
     picker.setCurrentIndex(index)
-    driver.until(lambda: driver.tab.orphans.page is not None and driver.tab.orphans.page.isVisible())
+    driver.until(lambda: driver.tab.orphans.page.isVisible())
 
 
 @pytest.fixture

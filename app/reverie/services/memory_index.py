@@ -52,10 +52,6 @@ class IndexCheck(Struct, frozen=True):
     """The hash of the content that was checked."""
     report: IndexReport
 
-    def path_of(self, finding: IndexFinding) -> str:
-        """Return the memory path of the file that the finding is about."""
-        return f"{self.folder}/{finding.rel}"
-
 
 class ChangedLine(Struct, frozen=True):
     """One line that a plan changes."""

@@ -24,7 +24,8 @@ from reverie.ui.appearance import GAP, MARGIN, UNIT
 from reverie.ui.display_text import visible
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.edits import Edits, ShownPlace, TakeBack
+from reverie.ui.memory.edits import Edits, TakeBack
+from reverie.ui.memory.shown_place import ShownPlace
 from reverie.ui.memory.side_by_side import AlignedRow, AlignedSide, SideBySide, aligned
 from reverie.ui.memory.worth_a_look import short_path
 from reverie.ui.metrics import scaled

@@ -28,6 +28,7 @@ from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import JobControl, Work
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
+from reverie.ui.memory.shown_place import ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import SCOPES, CompanionData, FileData, FolderData, parse_shown, path_of
 from reverie.ui.tree.view import MemoryTreeView
@@ -37,23 +38,6 @@ from reverie.values import Struct, replace
 if TYPE_CHECKING:
     from reverie.services.views import FileText, Template, Undo
     from reverie.ui.memory.edit_dialogs import NewMemory
-
-
-class ShownPlace(Struct):
-    """The home and the context (workspace or project) that the Memory tab shows.
-
-    The tab writes it, its controllers read it; GUI thread.
-    """
-
-    session: HomeSession | None = None
-    update: TreeUpdate | None = None
-    """The latest update of the trees; None until the trees of the selected context have been read."""
-
-    @property
-    def place(self) -> tuple[HomeSession, TreeUpdate] | None:
-        """The home that is shown and its trees; None if either is missing."""
-        session, update = self.session, self.update
-        return (session, update) if session is not None and update is not None else None
 
 
 REMEMBERED = 50

@@ -34,7 +34,8 @@ from reverie.ui.widgets.chips import FilterChips
 
 if TYPE_CHECKING:
     from reverie.agents.base import LoadState
-    from reverie.ui.session import HomeSession, TreeUpdate
+    from reverie.ui.memory.shown_place import ShownPlace
+    from reverie.ui.session import TreeUpdate
     from reverie.ui.window.actions import Actions
 
 log = logging.getLogger("reverie.filters")
@@ -166,15 +167,20 @@ class FilterControl(QObject):
     """Emitted with a `LoadedNext` when a save changes which files a new session of the agent loads."""
 
     def __init__(
-        self, chips: FilterChips, order: TreeOrder, model: MemoryTreeModel, lane: Lane, parent: QObject
+        self,
+        shown: ShownPlace,
+        chips: FilterChips,
+        order: TreeOrder,
+        model: MemoryTreeModel,
+        lane: Lane,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
+        self._shown = shown
         self._lane = lane
-        self._session: HomeSession | None = None
         self._chips = chips
         self._order = order
         self._model = model
-        self._update: TreeUpdate | None = None
         self._loaded: Mapping[str, LoadState] | None = None
         self._before_save: Mapping[str, LoadState] | None = None
         self._given_up = single_shot(self, EXPECTED_MS, self._give_up)
@@ -184,9 +190,8 @@ class FilterControl(QObject):
         order.chosen.connect(self._on_order)
         model.warnings_changed.connect(self._soon.start)
 
-    def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show; None means no home."""
-        self._session, self._update = session, None
+    def forget(self) -> None:
+        """Stop reading what the agent loads, because another home is shown."""
         self._lane.abandon("loaded")
 
     def follow(self, update: TreeUpdate) -> None:
@@ -194,7 +199,6 @@ class FilterControl(QObject):
         if update.other:
             self._give_up()
             self._set_loaded(None)
-        self._update = update
         if not update.names_only:
             self._soon.start()
             self._ask_soon.start()
@@ -217,9 +221,10 @@ class FilterControl(QObject):
     @Slot()
     def _ask_loaded(self) -> None:
         """Read in a job how much of each file the agent loads."""
-        session, update = self._session, self._update
-        if session is None or update is None:
+        place = self._shown.place
+        if place is None:
             return
+        session, update = place
 
         def failed(error: UserError) -> None:
             # The Context tab shows this error; here only the marks of loaded files are missing.
@@ -268,7 +273,7 @@ class FilterControl(QObject):
     @Slot()
     def _count(self) -> None:
         """Update the counts of the chips, and the paths that the active filter shows."""
-        update = self._update
+        update = self._shown.update
         if update is None:
             return
         show = self._order.arrangement.show

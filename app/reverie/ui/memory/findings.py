@@ -11,13 +11,12 @@ tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -47,8 +46,9 @@ from reverie.ui.display_text import as_tooltip, counted, things, tr, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import Lane, single_shot
-from reverie.ui.memory.edits import Edits, ShownPlace
+from reverie.ui.jobs import single_shot
+from reverie.ui.memory.edits import Edits
+from reverie.ui.memory.shown_place import PlaceControl, ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.findings import headline, is_marked
 from reverie.ui.tree.model import MemoryTreeModel
@@ -85,12 +85,21 @@ class _FoldingList(QWidget):
         self.body: QWidget = self.list
         self.hide()
 
-    def _add_row(self, text: str, sign: str, colour: QColor) -> QListWidgetItem:
-        item = QListWidgetItem(text)
-        item.setToolTip(as_tooltip(text))
-        item.setIcon(self._icons.icon(sign, colour))
-        self.list.addItem(item)
-        return item
+    def _list(self, rows: Iterable[tuple[str, str]], *, there: bool) -> None:
+        """Replace the rows, each a text and its severity; hide the whole list unless there is something."""
+        theme = theme_of(self.palette())
+        looks = {
+            "error": ("error", theme.bad_text),
+            "warning": ("warning", theme.warn_text),
+            "note": ("info", theme.dim),
+        }
+        self.setVisible(there and self.parentWidget() is not None)
+        self.list.clear()
+        for text, severity in rows:
+            item = QListWidgetItem(self._icons.icon(*looks[severity]), text, self.list)
+            item.setToolTip(as_tooltip(text))
+        self.list.updateGeometry()
+        self.updateGeometry()
 
     def _fold(self, is_open: bool) -> None:
         self.toggle.setArrowType(Qt.ArrowType.DownArrow if is_open else Qt.ArrowType.RightArrow)
@@ -125,23 +134,13 @@ class FindingsList(_FoldingList):
             return
         was_marked = is_marked(self.findings)
         self.findings = tuple(findings)
-        self.setVisible(bool(findings) and self.parentWidget() is not None)
-        self.list.clear()
-        theme = theme_of(self.palette())
-        looks = {
-            "error": ("error", theme.bad_text),
-            "warning": ("warning", theme.warn_text),
-            "note": ("info", theme.dim),
-        }
-        for finding in self.findings:
-            self._add_row(headline(finding), *looks[finding.severity])
-        self.list.updateGeometry()
+        rows = ((headline(finding), finding.severity) for finding in findings)
+        self._list(rows, there=bool(findings))
         text = counted(self.tr("1 warning"), "%n warnings", len(findings))
         self.toggle.setText(text)
         self.toggle.setAccessibleName(text)
         if is_marked(findings) != was_marked:
             self._fold(is_marked(findings))
-        self.updateGeometry()
 
     @Slot(QListWidgetItem)
     def _on_activated(self, item: QListWidgetItem) -> None:
@@ -151,7 +150,7 @@ class FindingsList(_FoldingList):
 QUIET_MS = 400
 
 
-class LintControl(QObject):
+class LintControl(PlaceControl):
     """The controller of the lint findings (problems in memories) of the shown home.
 
     It marks rows of the trees and fills the widget `findings`, which the owner puts into the editor. Call
@@ -167,38 +166,30 @@ class LintControl(QObject):
         icons: Icons,
         parent: QObject,
     ) -> None:
-        super().__init__(parent)
-        self._shown = shown
+        super().__init__(shown, "lint", QUIET_MS, parent)
         self._model = model
         self._pane = pane
         self.findings = FindingsList(icons)
         self._dirty: set[Path] = set()
         self._known: dict[str, tuple[LintFinding, ...]] = {}
         self._more: Mapping[str, tuple[LintFinding, ...]] = {}
-        self._lane = Lane("lint", self)
         self._is_known = False
         self.complete = False
-        self._quiet = single_shot(self, QUIET_MS, self._look)
         editor.state_changed.connect(self._show)
         editor.was_read.connect(self._show)
         self.findings.jump.connect(self._jump)
 
     def forget(self) -> None:
-        """Clear the findings; called when another home or context is shown."""
-        self._quiet.stop()
+        super().forget()
         self._dirty.clear()
         self._set_known({}, is_known=False)
         self.complete = False
-        self._lane.abandon("lint")
 
     def follow(self, update: TreeUpdate) -> None:
-        """Check the changed memories, after a delay, for the updated trees."""
-        if update.other:
-            self.forget()
+        super().follow(update)
         if not update.names_only:
             self._dirty |= update.changes.paths if update.changes is not None else set()
             self.complete = False
-            self._quiet.start()
 
     def add(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
         """Show `findings` of another check in addition; they replace those of the previous call."""
@@ -206,17 +197,13 @@ class LintControl(QObject):
             self._more = findings
             self._mark()
 
-    def stop(self) -> None:
-        """End the thread; calling it again is harmless."""
-        self._quiet.stop()
-        self._lane.stop()
-
     @Slot()
     def _look(self) -> None:
         """Check the changed memories in a job."""
-        session, update = self._shown.session, self._shown.update
-        if session is None or update is None:
+        place = self._shown.place
+        if place is None:
             return
+        session, update = place
         dirty, self._dirty = frozenset(self._dirty), set()
         self._lane.submit(
             "check the memories",
@@ -291,8 +278,8 @@ class IndexPanel(_FoldingList):
 
     fix_wanted = Signal(object)
     """Emitted with the `IndexFinding`s whose boxes are checked when the user clicks the button."""
-    place_wanted = Signal(object)
-    """Emitted with an `IndexFinding` when the user wants to see the finding's line or memory."""
+    place_wanted = Signal()
+    """Emitted when the user wants to see the line or memory of the selected finding."""
 
     def __init__(self, icons: Icons) -> None:
         super().__init__(icons, _INDEX_ROWS, tr("Problems"), tr("Show or hide the problems in this index"))
@@ -302,12 +289,11 @@ class IndexPanel(_FoldingList):
         self._may_fix = True
         self.toggle.setAccessibleName(self.tr("Index check"))
         self.summary = WrapLabel()
-        self.fix = FitPushButton(clicked=self._on_fix)
-        self.go = FitPushButton(
-            self.tr("Sho&w"), self.tr("Go to the line, or open the memory"), clicked=self._on_go
-        )
+        self.fix = FitPushButton(clicked=lambda: self.fix_wanted.emit(self.checked))
+        self.go = FitPushButton(self.tr("Sho&w"), self.tr("Go to the line, or open the memory"))
+        self.go.clicked.connect(self.place_wanted)
         self.list.currentRowChanged.connect(self._on_row)
-        self.list.itemActivated.connect(self._on_go)
+        self.list.itemActivated.connect(self.place_wanted)
         self.list.itemChanged.connect(self._on_row)
         self.body = pane(self.list, FlowLayout(self.fix, self.go))
         head = row_of(self.toggle, self.summary, grows=self.summary, gap=UNIT)
@@ -340,25 +326,19 @@ class IndexPanel(_FoldingList):
         was_checked = dict.fromkeys(map(_topic_of, self._findings), False)
         was_checked |= dict.fromkeys(map(_topic_of, self.checked), True)
         self._findings = _in_order(look) if look is not None else ()
-        there = look is not None and bool(look.report.findings)
-        self.setVisible(there and self.parentWidget() is not None)
-        theme = theme_of(self.palette())
+        rows = ((sentence(each), "warning" if each.problem in GRAVE else "note") for each in self._findings)
         with QSignalBlocker(self.list):
-            self.list.clear()
-            for finding in self._findings:
-                grave = finding.problem in GRAVE
-                sign, colour = ("warning", theme.warn_text) if grave else ("info", theme.dim)
-                item = self._add_row(sentence(finding), sign, colour)
+            self._list(rows, there=look is not None and bool(look.report.findings))
+            for number, finding in enumerate(self._findings):
                 if can_fix(finding):
                     wanted = finding.problem != "falls-off" and not finding.is_prose
                     wanted = was_checked.get(_topic_of(finding), wanted)
-                    item.setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
+                    state = Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked
+                    self.list.item(number).setCheckState(state)
             self.list.setCurrentRow(min(max(0, row), self.list.count() - 1))
-        if look is not None and there:
+        if look is not None:
             self.summary.say(summary(look.report))
-        self.list.updateGeometry()
         self._on_row()
-        self.updateGeometry()
 
     def set_may_fix(self, may: bool) -> None:
         """Enable or disable the fixes.
@@ -378,15 +358,6 @@ class IndexPanel(_FoldingList):
         self.fix.setVisible(any(map(can_fix, self._findings)))
         self.fix.setEnabled(self._may_fix and bool(count))
         self.go.setEnabled(self.current is not None)
-
-    @Slot()
-    def _on_go(self) -> None:
-        if self.current is not None:
-            self.place_wanted.emit(self.current)
-
-    @Slot()
-    def _on_fix(self) -> None:
-        self.fix_wanted.emit(self.checked)
 
 
 def _topic_of(finding: IndexFinding) -> tuple[str, ...]:
@@ -515,17 +486,17 @@ class IndexControl(QObject):
             group="index",
         )
 
-    @Slot(object)
-    def _go(self, finding: IndexFinding) -> None:
-        """Go to the line of a finding in the index; if the finding is about another file, open that file."""
-        look = self.panel.look
-        if look is None:
+    @Slot()
+    def _go(self) -> None:
+        """Go to the line of the selected finding; if it is about another file, open that file."""
+        finding, look = self.panel.current, self.panel.look
+        if finding is None or look is None:
             return
         if finding.rel == INDEX:
             self._pane.view.set_mode("source")
             self._pane.text.go_to_line(max(1, finding.line))
             self._pane.text.setFocus()
-        elif (memory := self._tree.reveal(look.path_of(finding))) is not None:
+        elif (memory := self._tree.reveal(f"{look.folder}/{finding.rel}")) is not None:
             self._editor.open(memory, focus=True)
 
     # Changes

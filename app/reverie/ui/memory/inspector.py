@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from reverie.services.views import UnseenChange
     from reverie.ui.editor.control import EditorControl
     from reverie.ui.editor.pane import EditorPane
-    from reverie.ui.memory.edits import HandControl, ShownPlace
+    from reverie.ui.memory.edits import HandControl
+    from reverie.ui.memory.shown_place import ShownPlace
     from reverie.ui.session import TreeUpdate
 
 log = logging.getLogger("reverie.inspector")

@@ -11,7 +11,7 @@ the merge dialog.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
@@ -507,26 +507,31 @@ class OrphansControl(QObject):
         self._focus = False
         self._asked: StoreView | None = None
         """The store that the message of the page is about: it was merged, or is to be removed."""
-        self.page: OrphansPage | None = None
-        self._back: TakeBack | None = None
         self.dialog: MergeStoreDialog | None = None
         edits.undone.connect(self._on_undone)
         edits.failed.connect(self._on_failed)
 
+    @cached_property
+    def page(self) -> OrphansPage:
+        """The page, created on first use."""
+        page = OrphansPage(self._icons)
+        page.file_wanted.connect(self._read)
+        page.merge_wanted.connect(self._preview)
+        page.remove.clicked.connect(self._on_remove)
+        page.history.clicked.connect(self._show_history)
+        page.message.chosen.connect(self._on_chosen)
+        return page
+
+    @cached_property
+    def _back(self) -> TakeBack:
+        """The Undo button in the message of the page."""
+        return TakeBack(self.page.message, self._edits)
+
     def show(self, session: HomeSession, store: str = "") -> None:
         """Show the page of a home, and select the store with the id `store`."""
-        other = session is not self._session
-        self._session, self._wanted = session, store
-        if self.page is None:
-            self.page = page = OrphansPage(self._icons)
-            page.file_wanted.connect(self._read)
-            page.merge_wanted.connect(self._preview)
-            page.remove.clicked.connect(self._on_remove)
-            page.history.clicked.connect(self._show_history)
-            page.message.chosen.connect(self._on_chosen)
-            self._back = TakeBack(page.message, self._edits)
-        elif other:
+        if session is not self._session:
             self.page.clear()
+        self._session, self._wanted = session, store
         self.page_wanted.emit(self.page)
         survey = self._surveys.get(session.info.id)
         if survey is not None:
@@ -552,7 +557,7 @@ class OrphansControl(QObject):
 
     def _take_focus(self) -> None:
         """Move the focus into the list if it was requested and the list has entries."""
-        if self._focus and self._is_shown and self.page is not None and self.page.current is not None:
+        if self._focus and self._is_shown and self.page.current is not None:
             self._focus = False
             self.page.stores.setFocus()
 
@@ -587,8 +592,8 @@ class OrphansControl(QObject):
     def _on_surveyed(self, survey: OrphanSurvey, error: UserError | None) -> None:
         is_ours = survey.session is self._session
         if error is not None:
-            if is_ours:
-                self._say(error)
+            if is_ours and self._is_shown:
+                self.page.message.say_error(error)
         elif survey.view is not None:
             self.found.emit(survey.session.info.id, tuple(view.store for view in survey.view.stores))
             if is_ours:
@@ -596,27 +601,27 @@ class OrphansControl(QObject):
 
     def _show_view(self, survey: OrphanSurvey) -> None:
         """Show the result of a survey on the page."""
-        if self.page is not None and survey.view is not None:
+        if survey.view is not None:
             self.page.show_orphans(survey.view, survey.session.info.label, self._wanted)
             self._wanted = ""
             self._take_focus()
 
     @property
     def _is_shown(self) -> bool:
-        return self.page is not None and self.page.isVisible()
+        return "page" in self.__dict__ and self.page.isVisible()
 
     # Reading
 
     @Slot(object, str)
     def _read(self, view: StoreView, rel: str) -> None:
         """Read the text of a file in a job, and show it."""
-        session, page = self._session, self.page
-        if session is not None and page is not None:
+        session = self._session
+        if session is not None:
             session.lanes.scan.submit(
                 "read an orphaned note",
                 ask(session.workbench.orphans.read, view.store, rel),
-                done=page.show_text,
-                failed=page.message.say_error,
+                done=self.page.show_text,
+                failed=self.page.message.say_error,
                 group=f"orphan {id(self)}",
             )
 
@@ -626,24 +631,23 @@ class OrphansControl(QObject):
 
         From there the user can reach the history of each note, even of deleted ones.
         """
-        view, session = self.page.current if self.page is not None else None, self._session
+        view, session = self.page.current, self._session
         if view is not None and view.store.context is not None and session is not None:
             self.history_wanted.emit(session, f"{ROOT}/{view.store.scope.value}", view.store.context)
 
     @Slot(object, str)
     def _preview(self, view: StoreView, project_path: str) -> None:
         """Read the preview of a merge in a job, and show it unless another home is shown meanwhile."""
-        session, page = self._session, self.page
-        if session is None or page is None:
+        session, target = self._session, self.page.target_name()
+        if session is None:
             return
-        target = page.target_name()
 
         def done(preview: MergePreview) -> None:
             if session is not self._session:
                 return
             if self.dialog is not None:
                 self.dialog.close()
-            self.dialog = MergeStoreDialog(preview, target, session.lanes.scan, self._icons, page)
+            self.dialog = MergeStoreDialog(preview, target, session.lanes.scan, self._icons, self.page)
             self.dialog.merge.connect(partial(self._merge, view, target))
             self.dialog.finished.connect(self._on_dialog_closed)
             self.dialog.open()
@@ -652,7 +656,7 @@ class OrphansControl(QObject):
             "preview a merge",
             ask(session.workbench.orphans.preview, view.store, project_path),
             done=done,
-            failed=page.message.say_error,
+            failed=self.page.message.say_error,
             group=f"merge {id(self)}",
         )
 
@@ -673,7 +677,7 @@ class OrphansControl(QObject):
             return
 
         def done(undo: Undo) -> None:
-            if session is not self._session or self._back is None:
+            if session is not self._session:
                 return
             if self.dialog is not None:
                 self.dialog.accept()
@@ -688,14 +692,13 @@ class OrphansControl(QObject):
 
     @Slot()
     def _on_remove(self) -> None:
-        if self.page is not None:
-            self._asked = self.page.current
-            self._ask_removal()
+        self._asked = self.page.current
+        self._ask_removal()
 
     def _ask_removal(self) -> None:
         """Ask in the message of the page whether to remove the store that it is about."""
-        view, page = self._asked, self.page
-        if view is None or page is None:
+        view = self._asked
+        if view is None:
             return
         question = self.tr(
             "Remove {name} with its {notes}? The history keeps the notes, and you can undo the removal."
@@ -707,14 +710,14 @@ class OrphansControl(QObject):
                 "After the removal, the agent will not find these notes even if the project comes back."
             )
         buttons = (("remove-now", self.tr("Remove"), ""), ("keep", self.tr("Keep the notes"), ""))
-        page.message.say(question, tone="warn", buttons=buttons)
-        page.message.button("keep").setFocus()
+        self.page.message.say(question, tone="warn", buttons=buttons)
+        self.page.message.button("keep").setFocus()
 
     @Slot(str)
     def _on_chosen(self, key: str) -> None:
         if key == "remove":
             self._ask_removal()
-        elif key in ("remove-now", "keep") and self.page is not None:
+        elif key in ("remove-now", "keep"):
             self.page.message.clear()
             if key == "remove-now":
                 self._remove()
@@ -727,7 +730,7 @@ class OrphansControl(QObject):
         removed = self.tr("Removed {name}.").format(name=visible(orphan_title(view.store)))
 
         def done(undo: Undo) -> None:
-            if session is self._session and self._back is not None:
+            if session is self._session:
                 self._back.offer(undo, removed)
 
         job = ask(session.workbench.orphans.remove, view.store)
@@ -737,17 +740,12 @@ class OrphansControl(QObject):
 
     @Slot(object, object, str)
     def _on_undone(self, session: HomeSession, _undo: Undo, sentence: str) -> None:
-        if session is self._session and self._is_shown and self.page is not None:
+        if session is self._session and self._is_shown:
             self.page.message.say(visible(sentence))
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:
         if self.dialog is not None:
             self.dialog.show_failed(error)
-        else:
-            self._say(error)
-
-    def _say(self, error: UserError) -> None:
-        """Show an error in the message of the page if the page is visible."""
-        if self.page is not None and self.page.isVisible():
+        elif self._is_shown:
             self.page.message.say_error(error)

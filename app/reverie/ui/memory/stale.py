@@ -24,15 +24,13 @@ from reverie.errors import UserError
 from reverie.memory.listing import LintFinding
 from reverie.text.summaries import utf16_length
 from reverie.ui.display_text import counted, tr, visible
-from reverie.ui.jobs import Lane, single_shot
+from reverie.ui.memory.shown_place import PlaceControl, ShownPlace
 
 if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
-    from reverie.claims.project import ClaimReport
     from reverie.ui.editor.pane import EditorPane
-    from reverie.ui.memory.edits import HandControl, ShownPlace
+    from reverie.ui.memory.edits import HandControl
     from reverie.ui.memory.findings import LintControl
-    from reverie.ui.session import HomeSession, TreeUpdate
 
 log = logging.getLogger("reverie.stale")
 QUIET_MS = 600
@@ -84,7 +82,7 @@ def findings_of(claims: Iterable[CheckedClaim]) -> dict[str, tuple[LintFinding, 
     return found
 
 
-class StaleControl(QObject):
+class StaleControl(PlaceControl):
     """The controller of stale statements: it has them checked, and marks, underlines and fixes them.
 
     A stale statement is one in a memory about the project that is no longer true.
@@ -101,25 +99,16 @@ class StaleControl(QObject):
         hand: HandControl,
         parent: QObject,
     ) -> None:
-        super().__init__(parent)
-        self._shown = shown
+        super().__init__(shown, "stale", QUIET_MS, parent)
         self._lint = lint
         self._pane = pane
         self._hand = hand
-        self._session: HomeSession | None = None
         self.claims: tuple[CheckedClaim, ...] = ()
         """The stale statements of the context that is shown."""
         self._findings: Mapping[str, tuple[LintFinding, ...]] = {}
-        self._lane = Lane("stale", self)
-        self._quiet = single_shot(self, QUIET_MS, self._look)
         pane.text.textChanged.connect(self.show_file)
 
     # State
-
-    @property
-    def is_settled(self) -> bool:
-        """True if no check is pending or running."""
-        return not self._quiet.isActive() and not self._lane.busy
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
         """Return the statements in the memory at `path` that are no longer true, as lint findings."""
@@ -131,45 +120,28 @@ class StaleControl(QObject):
         path = file.buffer.address.path if file is not None else ""
         return tuple(claim for claim in self.claims if claim.path == path)
 
-    def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show; None means no home."""
-        if self._session is not None:
-            self._session.project_changed.disconnect(self._quiet.start)
-        self._forget()
-        self._session = session
-        if session is not None:
-            session.project_changed.connect(self._quiet.start)
-
-    def follow(self, update: TreeUpdate) -> None:
-        """Start a check, after a delay, for the updated trees."""
-        if update.other:
-            self._forget()
-        if not update.names_only and update.context.project_path is not None:
-            self._quiet.start()
-
-    def stop(self) -> None:
-        """End the lane when the window closes."""
-        self._quiet.stop()
-        self._lane.stop()
-
     # Checking
 
-    def _forget(self) -> None:
-        """Forget the stale statements, because another home or context is shown."""
-        self._quiet.stop()
-        self._lane.abandon("stale")
+    @Slot()
+    def look_soon(self) -> None:
+        if self._shown.update is not None and self._shown.update.context.project_path is not None:
+            super().look_soon()
+
+    def forget(self) -> None:
+        super().forget()
         self._set_claims(())
 
     @Slot()
     def _look(self) -> None:
         """Start a job that checks the memories that are shown."""
-        session, update = self._shown.session, self._shown.update
-        if session is None or update is None:
+        place = self._shown.place
+        if place is None:
             return
+        session, update = place
         self._lane.submit(
             "check what is still true",
             ask(session.workbench.claims.stale, update.context),
-            done=self._on_checked,
+            done=lambda report: self._set_claims(report.claims),
             failed=self._on_failed,
             group="stale",
         )
@@ -177,9 +149,6 @@ class StaleControl(QObject):
     def _on_failed(self, error: UserError) -> None:
         log.info("cannot check which statements are stale: %s", error.title)
         self._set_claims(())
-
-    def _on_checked(self, report: ClaimReport) -> None:
-        self._set_claims(report.claims)
 
     def _set_claims(self, claims: tuple[CheckedClaim, ...]) -> None:
         """Store the stale statements, and update the marks if they have changed."""
@@ -224,9 +193,10 @@ class StaleControl(QObject):
     @Slot(object)
     def fix(self, claims: tuple[CheckedClaim, ...]) -> None:
         """Fix these stale statements; the views update through the watcher."""
-        session, update = self._shown.session, self._shown.update
-        if session is None or update is None or not claims:
+        place = self._shown.place
+        if place is None or not claims:
             return
+        session, update = place
         text = counted("1 stale statement fixed", "%n stale statements fixed", len(claims))
         request = ask(session.workbench.claims.fix, update.context, claims)
         self._hand.take_back(session, request, text, self._pane.show_error)

@@ -58,7 +58,7 @@ from reverie.ui.editor.pane import EditorPane
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lanes, single_shot
 from reverie.ui.memory.compare import CompareControl
-from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
+from reverie.ui.memory.edits import Edits, HandControl
 from reverie.ui.memory.extraction import ExtractControl
 from reverie.ui.memory.filters import FilterControl, TreeOrder, tree_filters
 from reverie.ui.memory.findings import IndexControl, LintControl
@@ -68,6 +68,7 @@ from reverie.ui.memory.inspector import InspectorControl, UnseenControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
+from reverie.ui.memory.shown_place import ShownPlace
 from reverie.ui.memory.stale import StaleControl
 from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.transfer import TransferControl
@@ -487,7 +488,7 @@ class MemoryTab(QWidget):
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
         self.order = TreeOrder(icons, self)
         self.chips = FilterChips(self.tr("Filter the list of memories"), tree_filters())
-        self.filters = FilterControl(self.chips, self.order, self.model, lanes.history, self)
+        self.filters = FilterControl(self._shown, self.chips, self.order, self.model, lanes.history, self)
         self.buffers.saved.connect(self.filters.expect_change)
         self.edits = Edits(self)
         self._make_controls(lanes, icons, now)
@@ -612,9 +613,9 @@ class MemoryTab(QWidget):
         self.extraction.set_session(session)
         self.telling.set_session(session)
         self.lint.forget()
-        self.stale.set_session(session)
-        self.worth.set_session(session)
-        self.filters.set_session(session)
+        self.stale.forget()
+        self.worth.leave_home()
+        self.filters.forget()
         self.index_care.forget()
         self.notes.set_session(session)
         self.hand.forget()
@@ -629,6 +630,8 @@ class MemoryTab(QWidget):
             (session.status_changed, self.dreams.show_status),
             (session.trouble, self.show_trouble),
             (session.history_started, self.editor.read_again),
+            (session.project_changed, self.stale.look_soon),
+            (session.project_changed, self.worth.look_soon),
         )
 
     def show_place(self, title: str, below: str) -> None:

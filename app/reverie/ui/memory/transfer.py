@@ -21,7 +21,7 @@ from reverie.errors import UserError
 from reverie.files.bundle import BundledFile, LeftOut, read_bundle, write_bundle
 from reverie.ui.display_text import counted, scope_name, visible
 from reverie.ui.jobs import JobControl
-from reverie.ui.memory.edits import ShownPlace
+from reverie.ui.memory.shown_place import ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import SCOPES, CompanionData, FileData, FolderData, ScopeData
 from reverie.ui.tree.view import MemoryTreeView

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
@@ -34,9 +34,10 @@ from reverie.ui.display_text import (
     visible,
 )
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.jobs import JobControl, single_shot
 from reverie.ui.memory.edits import TakeBack
 from reverie.ui.memory.merge_dialog import MergeMemoriesDialog
+from reverie.ui.memory.shown_place import PlaceControl, ShownPlace
 from reverie.ui.memory.side_by_side import AlignedRow, AlignedSide, SideBySide, aligned
 from reverie.ui.memory.stale import claim_words, count_words, evidence_words
 from reverie.ui.metrics import scaled
@@ -55,9 +56,9 @@ if TYPE_CHECKING:
     from reverie.services.findings import FindingKind, FindingReport, MemoryFinding, Take
     from reverie.services.merges import FileToMerge
     from reverie.services.views import Undo
-    from reverie.ui.memory.edits import Edits, ShownPlace
+    from reverie.ui.memory.edits import Edits
     from reverie.ui.memory.stale import StaleControl
-    from reverie.ui.session import HomeSession, TreeUpdate
+    from reverie.ui.session import HomeSession
     from reverie.ui.tree.model import MemoryTreeModel
 
 Side = Literal["left", "right"]
@@ -577,7 +578,7 @@ def _may_keep_one(finding: MemoryFinding) -> bool:
     return alike and len(finding.paths) == 2 and all(path.startswith(f"{ROOT}/") for path in finding.paths)
 
 
-class WorthControl(QObject):
+class WorthControl(PlaceControl):
     """The controller of the page: it has findings checked while the page is shown, and makes changes.
 
     The changes are those that the user decides on the page.
@@ -601,8 +602,7 @@ class WorthControl(QObject):
         icons: Icons,
         parent: QWidget,
     ) -> None:
-        super().__init__(parent)
-        self._shown = shown
+        super().__init__(shown, "worth a look", _QUIET_MS, parent)
         self._edits = edits
         self._owner = parent
         self.dialog: MergeMemoriesDialog | None = None
@@ -612,12 +612,9 @@ class WorthControl(QObject):
         self._icons = icons
         self._page: WorthPage | None = None
         self._back: TakeBack | None = None
-        self._session: HomeSession | None = None
         self._place: tuple[HomeSession, ScopeContext] | None = None
         """The home and context of the shown findings, in which decisions about them are carried out."""
         self._dismissed: tuple[str, ...] = ()
-        self._lane = Lane("worth a look", self)
-        self._quiet = single_shot(self, _QUIET_MS, self._look)
 
     @property
     def page(self) -> WorthPage:
@@ -647,42 +644,19 @@ class WorthControl(QObject):
         """True if the page is shown with the stale statements only."""
         return self.is_page_shown and self.page.chips.current == "stale"
 
-    @property
-    def is_settled(self) -> bool:
-        """True if no check is pending and no job is running."""
-        return not self._quiet.isActive() and not self._lane.busy
-
-    def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show, and close the dialog of the previous one; None means no home."""
+    def leave_home(self) -> None:
+        """Clear the findings and close the dialog, because another home is shown."""
         if self.dialog is not None:
             self.dialog.reject()
-        if self._session is not None:
-            self._session.project_changed.disconnect(self._look_soon)
-        self._session = session
-        if session is not None:
-            session.project_changed.connect(self._look_soon)
-        self._forget()
+        self.forget()
 
-    def follow(self, update: TreeUpdate) -> None:
-        """Check again after a delay if the page is shown; called when the trees were updated."""
-        if update.other:
-            self._forget()
-        if not update.names_only:
-            self._look_soon()
-
-    def _forget(self) -> None:
-        """Clear the findings; called when another home or context is shown."""
-        self._lane.abandon("look")
+    def forget(self) -> None:
+        super().forget()
         self._place = None
         if self._page is not None and self._back is not None:
             self._back.forget()
             self._page.message.clear()
             self._page.show_report(None)
-
-    def stop(self) -> None:
-        """Stop the checks and their background worker, because the window closes."""
-        self._quiet.stop()
-        self._lane.stop()
 
     @Slot()
     def toggle_page(self) -> None:
@@ -716,17 +690,16 @@ class WorthControl(QObject):
         self.page_wanted.emit(None)
 
     @Slot()
-    def _look_soon(self) -> None:
-        """Check after `_QUIET_MS` if the page is shown."""
+    def look_soon(self) -> None:
         if self.is_page_shown:
-            self._quiet.start()
+            super().look_soon()
 
     @Slot()
     def _look(self) -> None:
         """Start a job that checks the memories that are shown, and list its findings."""
-        session, update = self._shown.session, self._shown.update
-        if session is None or update is None:
+        if self._shown.place is None:
             return
+        session, update = self._shown.place
         place = session, update.context
 
         def done(report: FindingReport) -> None:
@@ -739,7 +712,7 @@ class WorthControl(QObject):
             self._on_failed(error)
 
         request = ask(session.workbench.worth_a_look.find, update.context)
-        self._lane.submit("look at the memories", request, done=done, failed=failed, group="look")
+        self._lane.submit("look at the memories", request, done=done, failed=failed, group=self._lane.name)
 
     def _on_failed(self, error: UserError) -> None:
         self.page.message.say_error(error)
@@ -806,7 +779,7 @@ class WorthControl(QObject):
     def _offer(self, session: HomeSession, undo: Undo, said: str) -> None:
         """Show the sentence `said` with a button for `undo`, if the home of `session` is still shown."""
         self.changed.emit()
-        if session is not self._session:
+        if session is not self._shown.session:
             return
         if self.is_page_shown and self._back is not None:
             self._back.offer(undo, said)
@@ -820,7 +793,7 @@ class WorthControl(QObject):
         session, context = self._place
 
         def merge(files: tuple[FileToMerge, ...]) -> None:
-            if session is self._session:
+            if session is self._shown.session:
                 self.merge_by_hand(files)
 
         request = ask(session.workbench.merges.files, context, paths)
@@ -828,7 +801,7 @@ class WorthControl(QObject):
 
     def merge_by_hand(self, files: tuple[FileToMerge, ...]) -> None:
         """Open the dialog to merge `files` into the first one, and merge them when the user confirms."""
-        session = self._session
+        session = self._shown.session
         if session is None:
             return
         dialog = MergeMemoriesDialog(self._lane, session.workbench, files, self._icons, self._owner)
