@@ -165,7 +165,7 @@ def store(kind: Any = "project", scope: Scope = Scope.PROJECT, **facts: Any) -> 
 
 def view_of(lost: LostStore, *matches: ProjectMatch, best: ProjectMatch | None = None) -> OrphansView:
     files = (StoreFile("a.md", 10, 0), StoreFile("b/c.md", 2048, 0))
-    shown = StoreView(lost, files, False, matches, best, removable=lost.context is not None)
+    shown = StoreView(lost, files, matches, best)
     projects = (LiveProject("/p/one", "one", True), LiveProject("/p/gone", "gone", False))
     return OrphansView((shown,), (*projects, LiveProject("/p/two", "two", True)))
 

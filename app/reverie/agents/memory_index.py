@@ -510,42 +510,22 @@ def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> st
     return "".join(lines)
 
 
-def renamed(
-    files: Mapping[str, str], moved: Mapping[str, str], names: Collection[str] = ()
-) -> dict[str, str]:
-    """Return path -> new text of each memory that gets a new path or has a link to one.
-
-    `files`: the text of every memory, including the index; `moved`: old path -> new path; `names`: the names
-    of the memories in front matter.
-
-    A `[[slug]]` is changed if it is a file name or path, but not if it is a name from front matter; titles of
-    links are kept. Raises `IndexEditError` for a path that exists already, or a file that is not among
-    `files`.
-    """
-    for old, new in moved.items():
-        if old not in files:
-            raise IndexEditError(f"{old} does not exist.")
-        if new in files and new not in moved:
-            raise IndexEditError(f"{new} already exists.")
-    if len(set(moved.values())) != len(moved):
-        raise IndexEditError("Two files cannot have the same name.")
-    after = relinked({moved.get(rel, rel): text for rel, text in files.items()}, moved, kept=names)
-    return {rel: text for rel, text in after.items() if rel in moved.values() or text != files[rel]}
-
-
 def relinked(
     files: Mapping[str, str],
     renames: Mapping[str, str],
+    kept: Collection[str],
     heirs: Mapping[str, str] = {},
     names: Mapping[str, str] = {},
-    kept: Collection[str] = (),
 ) -> dict[str, str]:
     """Return `files` with every link to a renamed or merged memory updated.
 
+    A `[[slug]]` is changed if it is a file name or path, but not if it is a name in `kept`; titles of links
+    stay.
+
     `files`: path -> text, after the rename or merge; the result also has the texts that did not change.
-    `renames`: old -> new path; `heirs`: path of a merged memory -> path of the memory that it was merged
-    into; `names`: name in the front matter of a merged memory -> name of the memory that it was merged into;
-    `kept`: the names in front matter of existing memories; links by these names stay.
+    `renames`: old -> new path; `kept`: the names in front matter of existing memories; `heirs`: path of a
+    merged memory -> path of the memory that it was merged into; `names`: name in the front matter of a merged
+    memory -> name of the memory that it was merged into.
     """
     origins = {new: old for old, new in renames.items()}
     stood = {origins.get(rel, rel) for rel in files} | heirs.keys()
@@ -668,13 +648,8 @@ def _followed(change: RootChange) -> dict[str, str]:
     # The line of a merged memory goes where its heir has one; else it becomes the heir's.
     listed = {old for old, new in heirs.items() if _leads_there(before[INDEX], new, change.files[new])}
     index = _without(before[INDEX], listed, change)
-    after = relinked(
-        {**before, INDEX: index},
-        change.moved,
-        heirs,
-        names,
-        {file.name for file in change.files.values() if file.name},
-    )
+    kept = {file.name for file in change.files.values() if file.name}
+    after = relinked({**before, INDEX: index}, change.moved, kept, heirs, names)
     index = _without(after[INDEX], change.gone.keys() - heirs.keys(), change)
     for rel in change.created:
         file = change.files[rel]

@@ -23,7 +23,7 @@ from reverie.agents.memory_index import (
     Topic,
     fixes,
     folder_of,
-    renamed,
+    relinked,
     report,
 )
 from reverie.agents.scopes import FrontMatterRules, ScopeContext, ScopeRoot
@@ -286,28 +286,33 @@ def _planned(
     emptied: tuple[str, ...],
     rules: FrontMatterRules,
 ) -> IndexPlan:
+    if len(set(moved.values())) < len(moved):
+        cause = "Two files cannot have the same name."
+        raise StoreError(f"{next(iter(targets))} was not renamed.", cause=cause)
     cut = len(around.base) + 1
     raw = {rel: data for rel in around.rels if rel.endswith(".md") and (data := around.read(rel)) is not None}
     texts = {rel: text for rel, data in raw.items() if (text := _utf8(data)) is not None}
-    inside = {before[cut:]: after[cut:] for before, after in moved.items()}
+    inside = {old[cut:]: new[cut:] for old, new in moved.items()}
     # Links by these names remain valid when a file is renamed.
     names = {frontmatter.declared(text, key="name", rules=rules) or "" for text in texts.values()} - {""}
-    try:
-        becomes = renamed(texts, {old: new for old, new in inside.items() if old in texts}, names)
-    except IndexEditError as error:
-        raise StoreError(f"{next(iter(targets))} was not renamed.", cause=str(error)) from error
+    after = {inside.get(rel, rel): text for rel, text in texts.items()}
+    origins = {new: old for old, new in inside.items()}
+    becomes = {
+        rel: text
+        for rel, text in relinked(after, {old: inside[old] for old in texts.keys() & inside}, names).items()
+        if text != texts[origins.get(rel, rel)]
+    }
     changes: list[HandChange] = []
-    for before, after in inside.items():
-        data = around.files.read(f"{around.prefix}{before}")
-        entry = around.files.entry(f"{around.prefix}{before}")
-        written = becomes[after].encode() if after in becomes else data
+    for old, new in inside.items():
+        data = around.files.read(f"{around.prefix}{old}")
+        entry = around.files.entry(f"{around.prefix}{old}")
+        written = becomes[new].encode() if new in becomes else data
         mode = None if entry is None else entry.mode & 0o777
         changes += [
-            HandChange(f"{around.base}/{after}", written, None, mode),
-            HandChange(f"{around.base}/{before}", None, sha256_of_bytes(data)),
+            HandChange(f"{around.base}/{new}", written, None, mode),
+            HandChange(f"{around.base}/{old}", None, sha256_of_bytes(data)),
         ]
     lines: list[ChangedLine] = []
-    origins = {after: before for before, after in inside.items()}
     for rel, text in becomes.items():
         if rel not in origins:
             changes.append(HandChange(f"{around.base}/{rel}", text.encode(), sha256_of_bytes(raw[rel])))

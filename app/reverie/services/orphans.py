@@ -148,13 +148,11 @@ class OrphanService:
         views = []
         for number, store in enumerate(stores):
             check()
-            files, more = store_files(store.directory, flat=store.flat)
+            files, _more = store_files(store.directory, flat=store.flat)
             if files:
                 former = homes.former_identity(store, known, check, look=number < MOST_REPOSITORIES)
                 found = matches(store, former, projects)
-                views.append(
-                    StoreView(store, files, more, found, best(found), removable=store.context is not None)
-                )
+                views.append(StoreView(store, files, found, best(found)))
         return OrphansView((*views, *self._other_checkouts(projects, check)), projects)
 
     def _other_checkouts(
@@ -177,16 +175,16 @@ class OrphanService:
                 )
                 stores.setdefault(root.directory, store)
             check()
-            contents = {directory: store_files(directory) for directory in stores}
-            main = max(contents, key=lambda directory: len(contents[directory][0]), default=None)
+            contents = {directory: store_files(directory)[0] for directory in stores}
+            main = max(contents, key=lambda directory: len(contents[directory]), default=None)
             for directory, store in stores.items():
-                files, more = contents[directory]
+                files = contents[directory]
                 if directory == main or not files:
                     continue
                 found = matches(store, listed[store.former_path].identity, projects)
                 target = main and stores[main].former_path
                 first = next((match for match in found if match.project_path == target), None)
-                yield StoreView(store, files, more, found, first, removable=False)
+                yield StoreView(store, files, found, first)
 
     def read(self, store: LostStore, rel: str) -> FileText:
         """Read the file at the path `rel` in an orphaned store; the result is read-only."""

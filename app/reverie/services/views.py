@@ -842,8 +842,6 @@ class StoreView(Struct, frozen=True):
 
     store: LostStore
     files: tuple[StoreFile, ...]
-    more: bool
-    """Whether the store has more files than `files` lists."""
     matches: tuple[ProjectMatch, ...]
     """The projects that the store may belong to, best first."""
     best: ProjectMatch | None
@@ -852,8 +850,11 @@ class StoreView(Struct, frozen=True):
     None if there is no evidence for a project, or equal evidence for several. For a further checkout it is
     the checkout with the most notes.
     """
-    removable: bool
-    """Whether the store may be deleted: the history keeps its files, and no agent loads them."""
+
+    @property
+    def removable(self) -> bool:
+        """True if the store may be deleted: the history keeps its files, and no agent loads them."""
+        return self.store.context is not None and self.store.kind != "other-checkout"
 
     @property
     def id(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.benches import Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
-from reverie.agents.memory_index import renamed
+from reverie.agents.memory_index import relinked
 from reverie.compose import open_parts
 from reverie.errors import Conflict, UserError
 from reverie.memory.front_matter import set_value
@@ -101,9 +101,10 @@ def test_a_rename_with_its_index_line_and_links_is_one_change_and_taken_back_as_
     before = contents(maker.root)
     memory = maker.directory(CWD) / "memory"
     files = {rel: (memory / rel).read_bytes().decode() for rel in ("MEMORY.md", "odd.md", "b.md")}
+    renamed = {"sub/even.md" if rel == "odd.md" else rel: text for rel, text in files.items()}
     changes = [
         HandChange(PROJECT + rel, after.encode(), sha256_of_text(files[rel]) if rel in files else None)
-        for rel, after in renamed(files, {"odd.md": "sub/even.md"}, names=["odd", "b"]).items()
+        for rel, after in relinked(renamed, {"odd.md": "sub/even.md"}, ["odd", "b"]).items()
     ]
     changes.append(HandChange(PROJECT + "odd.md", None, sha256_of_text(files["odd.md"])))
     moved = {PROJECT + "odd.md": PROJECT + "sub/even.md"}

@@ -210,6 +210,11 @@ def test_moves_that_one_index_does_not_follow_are_not_planned(desk: Desk) -> Non
 def test_a_name_that_is_taken_and_a_plan_that_is_stale_change_nothing(desk: Desk) -> None:
     with pytest.raises(StoreError):
         desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/sub/tests.md": f"{BASE}/deploy.md"})
+    with pytest.raises(StoreError):
+        desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/nothing.md": f"{BASE}/else.md"})
+    twice = {f"{BASE}/sub/tests.md": f"{BASE}/one.md", f"{BASE}/deploy.md": f"{BASE}/one.md"}
+    with pytest.raises(StoreError, match="same name"):
+        desk.bench.index_care.plan_renames(desk.context, twice)
     plan = desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/deploy.md": f"{BASE}/d.md"})
     assert plan is not None
     (desk.memory / "MEMORY.md").write_text("other\n")
