@@ -109,7 +109,9 @@ def directory_names(directory: Path, problems: list[str]) -> list[str]:
 
     A missing directory has none; one that cannot be listed adds a message to `problems`.
     """
-    return _names(directory, problems, os.DirEntry.is_dir)
+    return [
+        entry.name for entry in sorted_entries(directory, problems) if is_entry(entry, os.DirEntry.is_dir)
+    ]
 
 
 def file_names(directory: Path, problems: list[str]) -> list[str]:
@@ -117,21 +119,31 @@ def file_names(directory: Path, problems: list[str]) -> list[str]:
 
     A missing directory has none; one that cannot be listed adds a message to `problems`.
     """
-    return _names(directory, problems, os.DirEntry.is_file)
+    return [
+        entry.name for entry in sorted_entries(directory, problems) if is_entry(entry, os.DirEntry.is_file)
+    ]
 
 
-def _names(directory: Path, problems: list[str], kind: Callable[[os.DirEntry[str]], bool]) -> list[str]:
+def sorted_entries(
+    directory: Path, problems: list[str], absent: tuple[type[OSError], ...] = (FileNotFoundError,)
+) -> list[os.DirEntry[str]]:
+    """Return the entries of a directory, sorted by name.
+
+    A missing directory has none; one that cannot be listed adds a message to `problems`. `absent`: the errors
+    that mean that it is missing.
+    """
     try:
         with os.scandir(directory) as entries:
-            return sorted(entry.name for entry in entries if _is(entry, kind))
-    except FileNotFoundError:
+            return sorted(entries, key=lambda entry: entry.name)
+    except absent:
         return []
     except OSError as error:
         problems.append(f"{directory} could not be listed: {error.strerror or error}.")
         return []
 
 
-def _is(entry: os.DirEntry[str], kind: Callable[[os.DirEntry[str]], bool]) -> bool:
+def is_entry(entry: os.DirEntry[str], kind: Callable[[os.DirEntry[str]], bool]) -> bool:
+    """Return whether `kind`, such as `os.DirEntry.is_dir`, is true for an entry; False if that is unknown."""
     try:
         return kind(entry)
     except OSError:

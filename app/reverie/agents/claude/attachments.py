@@ -62,13 +62,6 @@ class Instructions(Struct, frozen=True):
     """The files that are no longer loaded; empty unless `changed`."""
 
 
-class Recalled(Struct, frozen=True):
-    """One memory that Claude Code chose for a prompt and gave to the model."""
-
-    path: str
-    text: str
-
-
 class LoadedContext(Struct):
     """The instruction files and memories that one session has loaded, as its transcript records them."""
 
@@ -103,7 +96,7 @@ class LoadedContext(Struct):
             # A known file keeps its place and gets the new text.
             self.files.update((each.path, each) for each in instructions.files)
         for memory in recalled_in(attachment):
-            self.recalled[memory.path] = self.recalled.get(memory.path, 0) + 1
+            self.recalled[memory] = self.recalled.get(memory, 0) + 1
         path = nested_in(attachment)
         if path and path not in self.nested:
             self.nested = (*self.nested, path)
@@ -120,11 +113,10 @@ def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
     )
 
 
-def recalled_in(attachment: Mapping[str, Any]) -> tuple[Recalled, ...]:
-    """Return the memories that an attachment gives to the model; empty if it is of another kind."""
-    if attachment.get("type") != RECALLED:
-        return ()
-    return tuple(Recalled(each.path, each.text) for each in _files(attachment.get("memories")))
+def recalled_in(attachment: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the paths of the memories that an attachment gives to the model; empty if it gives none."""
+    found = attachment.get("memories") if attachment.get("type") == RECALLED else None
+    return tuple(each.path for each in _files(found))
 
 
 def nested_in(attachment: Mapping[str, Any]) -> str:
@@ -185,7 +177,7 @@ def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> st
         return " ".join(filter(None, parts))
     memories = recalled_in(attachment)
     if memories:
-        return f"Recalled from memory: {_names((each.path for each in memories), cwd, config)}."
+        return f"Recalled from memory: {_names(memories, cwd, config)}."
     nested = nested_in(attachment)
     return f"Loaded for the files at hand: {_names([nested], cwd, config)}." if nested else ""
 

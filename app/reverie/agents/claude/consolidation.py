@@ -22,10 +22,9 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import LockBefore
 from reverie.agents.claude.locations import LOCK_NAME
@@ -36,10 +35,6 @@ from reverie.errors import Busy, Conflict, UserError, user_error_from_os
 from reverie.files.directory import walk_paths
 from reverie.files.locks import is_running
 from reverie.values import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 STALE_MS = HOUR_MS
 QUIET_MS = HOUR_MS // 6
@@ -69,7 +64,8 @@ class LockState(Struct, frozen=True):
     """Whether the consolidation is known to be over although the process is alive."""
 
 
-def _never(_holder: int, _at_ms: int, _now_ms: int) -> bool:
+def never_ended(_holder: int, _at_ms: int, _now_ms: int) -> bool:
+    """Return False: the `HasEnded` for which a consolidation lasts as long as its process."""
     return False
 
 
@@ -140,7 +136,7 @@ def read_lock(
     file: Path,
     now_ms: int,
     is_alive: Callable[[int], bool] = is_running,
-    has_ended: HasEnded = _never,
+    has_ended: HasEnded = never_ended,
 ) -> LockState:
     """Return the state of the lock at `now_ms` (UTC).
 
@@ -164,7 +160,7 @@ class ClaudeLock:
         pid: int | None = None,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         is_alive: Callable[[int], bool] = is_running,
-        has_ended: HasEnded = _never,
+        has_ended: HasEnded = never_ended,
     ) -> None:
         self._has_ended = has_ended
         self._file = file

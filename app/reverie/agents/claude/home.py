@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from reverie.agents.base import (
     AgentJobs,
@@ -47,7 +47,8 @@ from reverie.agents.capabilities import (
     StatusLine,
 )
 from reverie.agents.claude.checks import memory_checks
-from reverie.agents.claude.consolidation import ClaudeLock, Ended
+from reverie.agents.claude.comparable import comparable_text
+from reverie.agents.claude.consolidation import ClaudeLock, Ended, HasEnded
 from reverie.agents.claude.locations import DAILY_LOG, DIRECTORY, KIND, LOCK_NAME, SESSION, TEAM
 from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.claude.projects import NOTES, NOTES_FILE, ProjectCache, ProjectDirectory, StoredSession
@@ -64,6 +65,7 @@ from reverie.agents.claude.settings import (
     settings_problems,
 )
 from reverie.agents.claude.status import status_lines
+from reverie.agents.claude.stores import ClaudeStores, no_session, refuse_hostile_id
 from reverie.agents.claude.subagents import older_sources, side_sources
 from reverie.agents.claude.transcript import session_head, session_title, title_by_hand
 from reverie.agents.known_layouts import claude_root, refusals
@@ -85,11 +87,6 @@ from reverie.clock import DAY_MS
 from reverie.errors import UserError
 from reverie.files.directory import is_directory
 from reverie.values import replace
-
-if TYPE_CHECKING:
-    from reverie.agents.claude.consolidation import HasEnded
-from reverie.agents.claude.comparable import comparable_text
-from reverie.agents.claude.stores import ClaudeStores, no_session, refuse_hostile_id
 
 CAPS = Caps(
     file_bytes=4 << 20,

@@ -20,7 +20,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from reverie.agents.claude.locations import (
 )
 from reverie.agents.claude.running_sessions import running_sessions
 from reverie.agents.claude.transcript import first_cwd, session_head
-from reverie.agents.reading import as_object, cached_until_changed, read_json, texts_of
+from reverie.agents.reading import as_object, cached_until_changed, read_json, sorted_entries, texts_of
 from reverie.agents.transcript_lines import end_of, opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
@@ -46,6 +46,7 @@ _HISTORY_BYTES = 8 << 20
 _CACHE_BYTES = 16 << 20
 _PROJECT = re.compile(rb'"project"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 _TRANSCRIPTS_LOOKED_AT = 5
+_ABSENT = (FileNotFoundError, NotADirectoryError)
 HEADS_AT_ONCE = 400
 """Maximum number of transcripts that one listing opens for their working directory. The next listing
 continues."""
@@ -93,7 +94,7 @@ def listed(
     message to `problems`.
     """
     found, wanted = [], None if only is None else set(only)
-    for entry in _entries(projects, problems):
+    for entry in sorted_entries(projects, problems, _ABSENT):
         if wanted is not None and entry.name not in wanted:
             continue
         if DIRECTORY.fullmatch(entry.name) and leads_to_directory(entry):
@@ -108,7 +109,7 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> ProjectDirec
     others: dict[str, tuple[bool, os.stat_result]] = {}
     sidechains = []
     memory = False
-    for entry in _entries(Path(directory.path), problems):
+    for entry in sorted_entries(Path(directory.path), problems, _ABSENT):
         with contextlib.suppress(OSError):
             stem = entry.name.removesuffix(".jsonl")
             if entry.name == "memory":
@@ -372,13 +373,3 @@ def _typed_in(path: Path) -> dict[str, tuple[str, ...]]:
 
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _entries(directory: Path, problems: list[str]) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(directory) as entries:
-            yield from sorted(entries, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        problems.append(f"{directory} could not be listed: {error.strerror or error}.")

@@ -53,7 +53,7 @@ from reverie.agents.claude.instruction_text import (
 )
 from reverie.agents.never_opened import CREDENTIAL, UNAPPROVED, may_be_named, never_opened
 from reverie.agents.path_patterns import Glob
-from reverie.agents.reading import as_object, cached_until_changed, file_names, read_json, texts_of
+from reverie.agents.reading import as_object, cached_until_changed, file_names, is_entry, read_json, texts_of
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
@@ -107,15 +107,19 @@ def canonical_root(cwd: str) -> str:
     the memory of another project (formats/claude-code.md sections 2 and 12.1.11).
     """
     path = Path(cwd)
-    if not path.is_absolute() or not is_directory(path):
-        return cwd
+    found = _checkout(path) if path.is_absolute() and is_directory(path) else None
+    return cwd if found is None else found[1] or str(found[0])
+
+
+def _checkout(path: Path) -> tuple[Path, str | None] | None:
+    """Return the checkout around `path`, and its main repository if it is a worktree; None for none."""
     for place in (path, *path.parents):
         git = place / ".git"
         if is_directory(git):
-            return str(place)
+            return place, None
         if is_file(git):
-            return _of_worktree(place, git) or str(place)
-    return cwd
+            return place, _of_worktree(place, git)
+    return None
 
 
 class NestedWorktree(Struct, frozen=True):
@@ -136,15 +140,10 @@ class NestedWorktree(Struct, frozen=True):
 
 def nested_worktree(cwd: str) -> NestedWorktree | None:
     """Return the worktree that contains `cwd` if it lies inside its main checkout; None otherwise."""
-    for place in (Path(cwd), *Path(cwd).parents):
-        git = place / ".git"
-        if is_directory(git):
-            return None
-        if is_file(git):
-            main = _of_worktree(place, git)
-            inside = main is not None and place.is_relative_to(main) and str(place) != main
-            return NestedWorktree(place, Path(main)) if main is not None and inside else None
-    return None
+    place, main = _checkout(Path(cwd)) or (Path(cwd), None)
+    if main is None or not place.is_relative_to(main) or str(place) == main:
+        return None
+    return NestedWorktree(place, Path(main))
 
 
 class Checkouts:
@@ -715,17 +714,7 @@ class _Order:
         if not self._inside(resolved):
             return False
         self._seen.add(real)
-        self.found.append(
-            Companion(
-                origin.scope,
-                path,
-                self.called(path),
-                exists=True,
-                note=CREDENTIAL,
-                loading="unopened",
-                unopened=CREDENTIAL,
-            )
-        )
+        self._list(origin.scope, path, CREDENTIAL, "unopened", unopened=CREDENTIAL)
         return True
 
     def add_rules(self, origin: _Origin, directory: Path) -> None:
@@ -750,7 +739,7 @@ class _Order:
         real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):
             self._seen.add(real)
-            self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
+            self._list(scope, path, note, "elsewhere", label=label)
 
     def add_closed(self, scope: Scope, error: OSError) -> None:
         """Add to the result, `found`, an entry for a folder that could not be listed.
@@ -763,7 +752,14 @@ class _Order:
             return
         path = Path(error.filename)
         why = f"This folder cannot be read: {error.strerror}."
-        self.found.append(Companion(scope, path, self.called(path), True, why, "", "unopened", why))
+        self._list(scope, path, why, "unopened", unopened=why)
+
+    def _list(
+        self, scope: Scope, path: Path, note: str, loading: Loading, *, label: str = "", unopened: str = ""
+    ) -> None:
+        """Add the entry of an existing file that is not loaded at the start; its name is `label` or short."""
+        name = label or self.called(path)
+        self.found.append(Companion(scope, path, name, True, note, loading=loading, unopened=unopened))
 
     def called(self, path: Path) -> str:
         """Return a path for display: relative to the working directory or the home of the agent or user."""
@@ -779,11 +775,7 @@ class _Order:
         real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):
             # A CLAUDE.md may import it or be a link to it: whatever comes later may still load it.
-            self.found.append(
-                Companion(
-                    origin.scope, path, self.called(path), exists=True, note=_A_CLAUDE, loading="replaced"
-                )
-            )
+            self._list(origin.scope, path, _A_CLAUDE, "replaced")
 
     def _import(self, origin: _Origin, label: str, target: Path, depth: int) -> None:
         if origin.kind == "managed" or not may_be_imported(target.name) or not is_file(target):
@@ -793,12 +785,7 @@ class _Order:
             if not self._is_taken(target, real):
                 self._seen.add(real)
                 note = f"Imported by {label}. {_APPROVED}"
-                where = self.called(target)
-                self.found.append(
-                    Companion(
-                        origin.scope, target, where, True, note, loading="approval", unopened=UNAPPROVED
-                    )
-                )
+                self._list(origin.scope, target, note, "approval", unopened=UNAPPROVED)
             return
         self._forget_unread(target)
         self.add(origin, target, note=f"Imported by {label}.", depth=depth)
@@ -820,7 +807,7 @@ class _Order:
             return
         for entry in entries:
             path = Path(entry.path)
-            if _is_link(entry):
+            if is_entry(entry, os.DirEntry.is_symlink):
                 path = Path(real_path(path))
                 if origin.kind == "project" and not self._inside(path):
                     continue
@@ -892,13 +879,6 @@ def _agents_first(found: list[Companion]) -> list[Companion]:
 def _read_version(path: Path) -> _Version:
     text = read_regular(path, MOST_BYTES).decode("utf-8", "replace")
     return _Version(mentions_in(text), is_limited(text), not loaded_text(text))
-
-
-def _is_link(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_symlink()
-    except OSError:
-        return False
 
 
 def _notes_in(directory: Path, closed: list[OSError]) -> Iterator[Path]:

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import StatusLine
+from reverie.agents.claude.consolidation import HasEnded, LockState, never_ended, read_lock
 from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED, SCANNED
 from reverie.agents.claude.settings import MemorySettings
 from reverie.agents.scopes import Scope
 from reverie.files.directory import walk_paths
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-from reverie.agents.claude.consolidation import HasEnded, LockState, read_lock
 
 _LABEL = "Consolidation by Claude Code or Reverie"
 _SLACK_MS = 60_000
@@ -31,16 +27,14 @@ _COUNTED = 10_000
 
 
 def status_lines(
-    directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded | None = None
+    directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded = never_ended
 ) -> tuple[StatusLine, ...]:
     """Return the status lines of a memory directory at `now_ms` (UTC), under the settings in effect there.
 
     `has_ended` returns whether a consolidation is over, given the id of its process, its start, and the
-    current time (both UTC ms). None: a consolidation counts as running while its process is alive.
+    current time (both UTC ms); by default, a consolidation counts as running while its process is alive.
     """
-    lock = directory / LOCK_NAME
-    state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
-    found = [_of(state, now_ms)]
+    found = [_of(read_lock(directory / LOCK_NAME, now_ms, has_ended=has_ended), now_ms)]
     if settings.off:
         text = f"Turned off ({settings.off}). The files still exist but are not loaded."
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))

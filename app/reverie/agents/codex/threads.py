@@ -21,7 +21,7 @@ from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import Thread
 from reverie.agents.codex.databases import CodexDatabases
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
-from reverie.agents.reading import as_text
+from reverie.agents.reading import as_text, sorted_entries
 from reverie.errors import Unavailable, warned
 from reverie.files.directory import is_file, read_regular
 from reverie.files.sqlite import Database, Row
@@ -231,7 +231,7 @@ def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.
     """
     count = 0
     for directory, archived, depth in ((home / "sessions", False, 3), (home / "archived_sessions", True, 0)):
-        for entry in _files(str(directory), depth, problems):
+        for entry in _files(directory, depth, problems):
             name = entry.name
             if not name.startswith("rollout-") or not name.endswith((".jsonl", ".jsonl.zst")):
                 continue
@@ -243,18 +243,10 @@ def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.
                 yield Path(entry.path), archived, entry.stat(follow_symlinks=False)
 
 
-def _files(directory: str, depth: int, problems: list[str]) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(directory) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name, reverse=True)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        problems.append(f"{directory} could not be listed: {error.strerror or error}.")
-        return
-    for entry in listed:
+def _files(directory: Path, depth: int, problems: list[str]) -> Iterator[os.DirEntry[str]]:
+    for entry in reversed(sorted_entries(directory, problems)):
         with contextlib.suppress(OSError):
             if entry.is_file(follow_symlinks=False):
                 yield entry
             elif depth and entry.is_dir(follow_symlinks=False):
-                yield from _files(entry.path, depth - 1, problems)
+                yield from _files(Path(entry.path), depth - 1, problems)

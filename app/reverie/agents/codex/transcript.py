@@ -115,9 +115,8 @@ def history_of(path: Path, find: Finder) -> RolloutHistory:
     """
     found = [Segment(path)]
     seen = {rollout_id_of(path), str(path)}
-    base = _history_base(path)
-    while base is not None:
-        problem = ""
+    base, problem = _history_base(path), ""
+    while base is not None and not problem:
         known = find(base.rollout) if base.rollout else None
         if not base.rollout:
             problem = "This thread refers to an earlier transcript in a way that Reverie cannot read."
@@ -129,17 +128,15 @@ def history_of(path: Path, find: Finder) -> RolloutHistory:
             )
         elif len(found) >= MOST_SEGMENTS:
             problem = f"Only the newest {MOST_SEGMENTS:,} parts of this thread are read."
-        if problem or known is None:
-            return RolloutHistory(tuple(reversed(found)), problem)
-        seen |= {base.rollout, str(known)}
-        segment = Segment(known, base.end_bytes, base.end_ordinal)
-        try:
-            base = _history_base(known)
-        except (FileNotFoundError, Unavailable):
-            problem = f"The earlier part of this thread could not be read: {known.name}."
-            return RolloutHistory(tuple(reversed(found)), problem)
-        found.append(segment)
-    return RolloutHistory(tuple(reversed(found)))
+        else:
+            seen |= {base.rollout, str(known)}
+            segment = Segment(known, base.end_bytes, base.end_ordinal)
+            try:
+                base = _history_base(known)
+                found.append(segment)
+            except (FileNotFoundError, Unavailable):
+                problem = f"The earlier part of this thread could not be read: {known.name}."
+    return RolloutHistory(tuple(reversed(found)), problem)
 
 
 def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -19,7 +18,7 @@ from typing import Any
 
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DATE
-from reverie.agents.reading import as_object, objects_of, texts_of
+from reverie.agents.reading import as_object, entries_in, objects_of, texts_of
 from reverie.files.directory import leads_to_directory, read_regular
 from reverie.values import Struct
 
@@ -357,9 +356,5 @@ def _is_date(name: str) -> bool:
 
 
 def _names(directory: Path, *, directories: bool) -> list[str]:
-    try:
-        with os.scandir(directory) as entries:
-            found = [each.name for each in entries if leads_to_directory(each) is directories]
-            return sorted(found, reverse=True)
-    except OSError:
-        return []
+    found = (each.name for each in entries_in(directory) if leads_to_directory(each) is directories)
+    return sorted(found, reverse=True)

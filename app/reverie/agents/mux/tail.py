@@ -86,7 +86,7 @@ class TranscriptTail:
         self._skipping = False
         self._half = self._edge_before = b""
         start = position or TailPosition()
-        self._offset, self._inode, self._edge = start.offset, start.inode, bytes.fromhex(_hex(start.edge))
+        self._offset, self._inode, self._edge = start.offset, start.inode, _bytes_of(start.edge)
         recent, begun = dict.fromkeys(start.recent), dict.fromkeys(start.begun)
         self._announced = _Announced(start.sequence, start.timestamp, recent, begun)
         if position is None:
@@ -259,9 +259,9 @@ def _turn_in(line: bytes) -> Turn | None:
     return None if row is None else turn_of(row)
 
 
-def _hex(text: str) -> str:
+def _bytes_of(text: str) -> bytes:
+    """Return the bytes in a hexadecimal `text`; none if it is not one."""
     try:
-        bytes.fromhex(text)
+        return bytes.fromhex(text)
     except ValueError:
-        return ""
-    return text
+        return b""
