@@ -30,7 +30,7 @@ from typing import BinaryIO
 
 from reverie.errors import StoreError, UserError, user_error_from_os
 from reverie.files.atomic import shown
-from reverie.files.directory import is_directory, is_file, own_is_there, read_regular, real_path
+from reverie.files.directory import is_directory, is_file, is_link, own_is_there, read_regular, real_path
 from reverie.files.rooted import RootedDirectory
 from reverie.values import Struct
 
@@ -161,7 +161,7 @@ def _read_folder(source: Path, check: Callable[[], None]) -> Bundle:
 
 
 def _read_archive(source: Path, archive: zipfile.ZipFile, check: Callable[[], None]) -> Bundle:
-    members = [member for member in archive.infolist() if not member.is_dir()]
+    members = [member for member in archive.infolist() if not member.filename.endswith("/")]
     _require_size(source, len(archive.infolist()), sum(member.file_size for member in members))
     for member in members:
         if problem := _hostile(member):
@@ -257,7 +257,7 @@ def _mtime_ns(member: zipfile.ZipInfo) -> int:
 
 
 def _write_folder(target: Path, files: Sequence[BundledFile]) -> tuple[LeftOut, ...]:
-    is_new = not target.is_dir()
+    is_new = not is_directory(target)
     if is_new:
         target.mkdir(mode=_PRIVATE_FOLDER)
     elif any(target.iterdir()):
@@ -271,7 +271,7 @@ def _write_folder(target: Path, files: Sequence[BundledFile]) -> tuple[LeftOut, 
                     os.utime(target / file.rel, ns=(file.mtime_ns, file.mtime_ns), follow_symlinks=False)
     except BaseException:
         for entry in target.iterdir():
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+            shutil.rmtree(entry) if is_directory(entry) and not is_link(entry) else entry.unlink()
         if is_new:
             target.rmdir()
         raise

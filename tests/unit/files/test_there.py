@@ -31,6 +31,7 @@ ASKED_WITH_CARE = {
     "memory/recording.py",
     "resources.py",
     "runs/record.py",
+    "services/transfer.py",
     "ui/app.py",
     "ui/window/homes.py",
 }
