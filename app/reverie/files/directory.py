@@ -325,6 +325,7 @@ _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _NOCTTY = getattr(os, "O_NOCTTY", 0)
 _PATH = getattr(os, "O_PATH", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | _NOFOLLOW | _NONBLOCK | _NOCTTY | _BINARY
 
 RACY_NS = 2_000_000_000
 """The granularity of the coarsest time stamps of file systems in use, in ns: FAT counts in two seconds."""
@@ -507,9 +508,7 @@ class Directory:
         # of a fifo.
         _refuse_irregular(self.lstat(name), name)
         try:
-            fd = os.open(
-                self._at(name), os.O_RDONLY | _NOFOLLOW | _NONBLOCK | _NOCTTY | _BINARY, dir_fd=self._fd
-            )
+            fd = os.open(self._at(name), _READ, dir_fd=self._fd)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise SwappedError(name) from error
@@ -517,6 +516,30 @@ class Directory:
         with os.fdopen(fd, "rb", buffering=0) as file:
             _refuse_irregular(os.fstat(fd), name)
             return file.read() if limit is None else _read_up_to(fd, limit)
+
+    def beginning(self, name: str, size: int) -> tuple[os.stat_result, bytes]:
+        """Return the status and the first `size` bytes of `name`, which was listed as a regular file.
+
+        Takes one open, one stat and usually one read, because a scan does this for each file. Never blocks,
+        and never follows a symlink, for which it raises OSError, as for a name that is no regular file any
+        more.
+        """
+        if self._fd is None and stat.S_ISLNK(self.lstat(name).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+        file = os.open(self._at(name), _READ, dir_fd=self._fd)
+        try:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                raise FileNotFoundError(errno.ENOENT, "It is no regular file any more", name)
+            data = os.read(file, size)
+            # Some network file systems return less than the whole file at once.
+            while (
+                len(data) < size and len(data) < status.st_size and (more := os.read(file, size - len(data)))
+            ):
+                data += more
+            return status, data
+        finally:
+            os.close(file)
 
     def make(self, name: str, mode: int = 0o777) -> None:
         """Create the subdirectory `name` and sync this directory; do nothing if the name is taken.

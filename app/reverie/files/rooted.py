@@ -283,18 +283,12 @@ def _refuse_undeletable(directory: Directory, name: str) -> int:
 
     Returns the number of entries below the folder.
     """
-    count = 0
-    with Descent(lambda: directory.child(name)) as descent:
-        pending = [""]
-        while pending:
-            rel = pending.pop()
-            opened = descent.at(rel)
-            found = opened.names()
-            count += len(found)
-            if found and not opened.is_changeable():
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), opened.path)
-            folders = [item.name for item in found if item.is_dir(follow_symlinks=False)]
-            pending += (f"{rel}/{folder}" if rel else folder for folder in folders)
+    count, checked = 0, None
+    for _rel, opened, _item in everything_below(lambda: directory.child(name)):
+        count += 1
+        if opened is not checked and not opened.is_changeable():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), opened.path)
+        checked = opened
     return count
 
 

@@ -6,7 +6,6 @@ unknown.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import stat
@@ -18,8 +17,17 @@ from typing import Literal, NamedTuple
 from reverie.agents.never_opened import never_opened
 from reverie.agents.scopes import ScopeRoot
 from reverie.errors import NotRegularFileError
-from reverie.files.directory import Directory, Stamp, SwappedError, at_rest, open_regular, real_path, stamp_of
-from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, is_gone, read_entry
+from reverie.files.directory import (
+    Descent,
+    Directory,
+    Stamp,
+    SwappedError,
+    at_rest,
+    open_regular,
+    real_path,
+    stamp_of,
+)
+from reverie.memory.listing import NO_CAPS, ScopeScanner, is_gone
 from reverie.values import Struct
 
 SEARCHED_BYTES = 4 * 1024 * 1024
@@ -89,13 +97,13 @@ class CatalogueScanner(ScopeScanner):
         self._versions = known
         self._give = take
 
-    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
+    def _take(self, directory: Directory, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
         stamp = stamp_of(entry.stat(follow_symlinks=False))
         known = self._versions.get(rel)
         if known is None or not known.still_holds(stamp) or rel in self._dirty:
             now_ns = time.time_ns()
             try:
-                status, data = read_entry(handle, entry.name, SEARCHED_BYTES)
+                status, data = directory.beginning(entry.name, SEARCHED_BYTES)
             except OSError as error:
                 if is_gone(error):
                     return
@@ -115,12 +123,10 @@ def read_below(
     and without data. Follows no symlink below `root`. Raises OSError if it cannot be determined what is at
     `rel`.
     """
-    *folders, name = rel.split("/")
+    folder, _slash, name = rel.rpartition("/")
     try:
-        with contextlib.ExitStack() as open_:
-            directory = open_.enter_context(Directory.open(root))
-            for folder in folders:
-                directory = open_.enter_context(directory.child(folder))
+        with Descent(lambda: Directory.open(root)) as descent:
+            directory = descent.at(folder)
             status = directory.lstat(name)
             if stat.S_ISDIR(status.st_mode):
                 return "directory"

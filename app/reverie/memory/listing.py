@@ -22,7 +22,6 @@ import dataclasses
 import errno
 import os
 import re
-import stat
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableSequence, Sequence
 from operator import attrgetter
@@ -40,7 +39,7 @@ from reverie.agents.scopes import (
     unescape_key,
 )
 from reverie.errors import Unavailable, user_error_from_os
-from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD, refuse_link_upwards
+from reverie.files.directory import RACY_NS, Descent, Directory, SwappedError, refuse_link_upwards
 from reverie.memory.front_matter import description
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
@@ -329,7 +328,7 @@ def _rank(file: MemoryFile) -> bytes:
     return utf16_key(file.rel)
 
 
-# Deeper directories are named, not entered: each level holds a descriptor open.
+# Deeper directories are named, not entered.
 MAX_DEPTH = 128
 # Up to this many entries a changed directory is examined as a whole, which also finds unreported changes;
 # beyond it only reported and new or missing names are examined.
@@ -347,21 +346,9 @@ def is_over_cap(unseen_reason: str) -> bool:
     return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
 
 
-_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_FILE = (
-    os.O_RDONLY
-    | _NOFOLLOW
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 NO_CAPS = Caps(0, 0, 0, 0, 0)
-
-# A directory held open: a descriptor, or a path where the system has no calls relative to descriptors.
-Handle = int | str
 
 
 class ScopeScanner:
@@ -418,61 +405,53 @@ class ScopeScanner:
         listed.
         """
         refuse_link_upwards(self._root)
-        handle = _open_root(self._root)
-        try:
-            for name in rel.split("/") if rel else ():
-                child = _open_folder(handle, name)
-                _close(handle)
-                handle = child
-            self._read(handle, rel, _listed(handle), keep)
-        finally:
-            _close(handle)
+        with Descent(lambda: Directory.open(self._root)) as descent:
+            directory = _open_folder(descent, rel)
+            waiting = self._read(directory, rel, directory.names())
+            while waiting:
+                folder = waiting.pop()
+                if folder in keep:
+                    self.directories.append(folder)
+                else:
+                    waiting += self._enter(descent, folder)
 
-    def _read(self, handle: Handle, rel: str, entries: list[os.DirEntry[str]], keep: Container[str]) -> None:
+    def _read(self, directory: Directory, rel: str, entries: list[os.DirEntry[str]]) -> list[str]:
+        """Add the files of the open directory `rel`; return the paths of its directories, the first last."""
         prefix = f"{rel}/" if rel else ""
         trusting = self._trusting and len(entries) > SMALL
         folders: list[str] = []
         for entry in entries:
-            name = entry.name
-            if name.startswith(".") or (self._left_out is not None and self._left_out(prefix + name)):
+            path = prefix + entry.name
+            if entry.name.startswith(".") or (self._left_out is not None and self._left_out(path)):
                 continue
             try:
                 if entry.is_file(follow_symlinks=False):
-                    self._take(handle, prefix + name, entry, trusting)
+                    self._take(directory, path, entry, trusting)
                 elif entry.is_dir(follow_symlinks=False):
-                    folders.append(name)
+                    folders.append(path)
             except OSError as error:
                 if not is_gone(error):
-                    self.faults[prefix + name] = (
-                        f"{prefix + name} could not be read: {error.strerror or error}."
-                    )
-        for name in folders:
-            self._enter(handle, prefix + name, name, keep)
+                    self.faults[path] = f"{path} could not be read: {error.strerror or error}."
+        return folders[::-1]
 
-    def _enter(self, handle: Handle, rel: str, name: str, keep: Container[str]) -> None:
-        if rel in keep:
-            self.directories.append(rel)
-            return
+    def _enter(self, descent: Descent, rel: str) -> list[str]:
+        """Read the directory `rel` and its files; return the paths of its directories, the first last."""
         if rel.count("/") >= MAX_DEPTH:
             self.directories.append(rel)
             self.faults[rel] = f"The folder {rel} is nested too deep to read."
-            return
-        folder: Handle | None = None
+            return []
         try:
-            folder = _open_folder(handle, name)
-            entries = _listed(folder)
+            directory = _open_folder(descent, rel)
+            entries = directory.names()
         except OSError as error:
             if not is_gone(error):
                 self.directories.append(rel)
                 self.faults[rel] = unreadable_folder(rel, error)
-        else:
-            self.directories.append(rel)
-            self._read(folder, rel, entries, keep)
-        finally:
-            if folder is not None:
-                _close(folder)
+            return []
+        self.directories.append(rel)
+        return self._read(directory, rel, entries)
 
-    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
+    def _take(self, directory: Directory, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
         usage = self._usage_of(rel) or UNUSED
         old = self._known.get(rel)
         if old is not None and rel not in self._dirty and (trusting or self._is_unchanged(old, entry)):
@@ -480,7 +459,7 @@ class ScopeScanner:
             return
         reason = ""
         try:
-            status, prefix = _beginning(handle, entry.name, self._caps.description_prefix_bytes)
+            status, prefix = directory.beginning(entry.name, self._caps.description_prefix_bytes)
         except OSError as error:
             if is_gone(error):
                 raise
@@ -510,74 +489,22 @@ class NameScanner(ScopeScanner):
     def __init__(self, root: ScopeRoot, *, rules_of: RulesOf = no_rules) -> None:
         super().__init__(root, NO_CAPS, rules_of=rules_of)
 
-    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
+    def _take(self, directory: Directory, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
         rule, role = self._rules_of(rel)
         file = name_only(rel)
         self.files.append(file if rule is None and role == "memory" else replace(file, rule=rule, role=role))
 
 
-def _open_root(path: str) -> Handle:
-    if SUPPORTS_DIR_FD:
-        return os.open(path, _DIRECTORY)
-    if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - raises as os.open does
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    return path
+def _open_folder(descent: Descent, rel: str) -> Directory:
+    """Open the directory `rel` and return it.
 
-
-def _open_folder(handle: Handle, name: str) -> Handle:
-    """Open the directory `name` in the open directory `handle` and return it.
-
-    If the name is missing, or is a file or a symlink, it raises an `OSError` for which `is_gone` is True.
+    If a name in `rel` is missing, or is a file or a symlink, it raises an `OSError` for which `is_gone` is
+    True.
     """
-    if isinstance(handle, int):
-        return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=handle)
-    path = f"{handle}{os.sep}{name}"
-    if not stat.S_ISDIR(os.lstat(path).st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    return path
-
-
-def _close(handle: Handle) -> None:
-    if isinstance(handle, int):
-        os.close(handle)
-
-
-def _listed(handle: Handle) -> list[os.DirEntry[str]]:
-    with os.scandir(handle) as entries:
-        return list(entries)
-
-
-def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Return the status and first `size` bytes of a regular file in the open directory `handle`.
-
-    Never blocks, and never follows a symlink. Raises OSError; see `is_gone`.
-    """
-    if isinstance(handle, int):
-        file = os.open(name, _FILE, dir_fd=handle)
-    else:
-        path = f"{handle}{os.sep}{name}"
-        if stat.S_ISLNK(os.lstat(path).st_mode):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-        file = os.open(path, _FILE)
     try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            raise FileNotFoundError(errno.ENOENT, "It is no regular file any more", name)
-        data = os.read(file, size)
-        # Some network file systems return less than the whole file at once.
-        while len(data) < size and len(data) < status.st_size and (more := os.read(file, size - len(data))):
-            data += more
-        return status, data
-    finally:
-        os.close(file)
-
-
-def read_entry(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Return status and up to `size` bytes of a regular file in the open directory `handle`.
-
-    Raises OSError; see `is_gone`.
-    """
-    return _beginning(handle, name, size)
+        return descent.at(rel)
+    except SwappedError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), rel) from error
 
 
 def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
@@ -585,16 +512,9 @@ def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
 
     Follows no symlink below `root`. Raises OSError; see `is_gone`.
     """
-    *folders, name = rel.split("/")
-    handle = _open_root(root)
-    try:
-        for folder in folders:
-            child = _open_folder(handle, folder)
-            _close(handle)
-            handle = child
-        return _beginning(handle, name, size)
-    finally:
-        _close(handle)
+    folder, _slash, name = rel.rpartition("/")
+    with Descent(lambda: Directory.open(root)) as descent:
+        return _open_folder(descent, folder).beginning(name, size)
 
 
 def is_gone(error: OSError) -> bool:

@@ -27,6 +27,8 @@ from reverie.agents.base import Home
 from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Unavailable
+from reverie.files import directory as directory_module
+from reverie.files.directory import Descent, Directory
 from reverie.memory import listing as rescanning
 from reverie.memory import listing as scanning
 from reverie.memory.listing import ScopeListing, index_entries, names_only, scan_scope
@@ -392,13 +394,13 @@ def test_a_home_that_vanishes_during_the_scan_is_unavailable(tmp_path: Path, mon
     home = tmp_path / "home"
     write(home / "memory" / "a.md")
     write(home / "memory" / "b.md")
-    real = scanning._beginning
+    real = Directory.beginning
 
-    def vanish(handle: int | str, name: str, size: int) -> tuple[os.stat_result, bytes]:
+    def vanish(directory: Directory, name: str, size: int) -> tuple[os.stat_result, bytes]:
         shutil.rmtree(home, ignore_errors=True)
-        return real(handle, name, size)
+        return real(directory, name, size)
 
-    monkeypatch.setattr(scanning, "_beginning", vanish)
+    monkeypatch.setattr(Directory, "beginning", vanish)
     with pytest.raises(Unavailable):
         scan_scope(the_root(home / "memory"), ROOMY, {}, key_of, available=home.is_dir)
 
@@ -418,10 +420,10 @@ def test_a_directory_that_cannot_be_read_is_named_and_the_rest_is_listed(
     write(tmp_path / "locked" / "b.md")
     real = scanning._open_folder
 
-    def refuse(handle: int | str, name: str) -> int | str:
+    def refuse(descent: Descent, name: str) -> Directory:
         if name == "locked":
             raise PermissionError(errno.EACCES, "Permission denied", name)
-        return real(handle, name)
+        return real(descent, name)
 
     before = scan(tmp_path)
     monkeypatch.setattr(scanning, "_open_folder", refuse)
@@ -445,10 +447,10 @@ def test_a_file_that_cannot_be_read_is_listed_with_the_reason(
     write(tmp_path / "a.md", "---\ndescription: d\n---\n")
     os.utime(tmp_path / "a.md", ns=(OLD_NS, OLD_NS))
 
-    def refuse(handle: int | str, name: str, size: int) -> tuple[os.stat_result, bytes]:
+    def refuse(directory: Directory, name: str, size: int) -> tuple[os.stat_result, bytes]:
         raise PermissionError(errno.EACCES, "Permission denied", name)
 
-    monkeypatch.setattr(scanning, "_beginning", refuse)
+    monkeypatch.setattr(Directory, "beginning", refuse)
     listing = scan(tmp_path)
     assert listing.files[0].size == len("---\ndescription: d\n---\n")
     assert unseen(listing) == {"a.md": "it cannot be read: Permission denied"}
@@ -461,7 +463,7 @@ def test_a_process_without_file_descriptors_sees_nothing_and_says_so(
 ):
     write(tmp_path / "sub" / "a.md")
 
-    def poor(handle: int | str, name: str) -> int | str:
+    def poor(descent: Descent, name: str) -> Directory:
         raise OSError(errno.EMFILE, "Too many open files", name)
 
     monkeypatch.setattr(scanning, "_open_folder", poor)
@@ -486,13 +488,13 @@ def test_directories_nested_without_end_are_named_and_not_entered(tmp_path: Path
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that scans read from now on."""
     names: list[str] = []
-    real = scanning._beginning
+    real = Directory.beginning
 
-    def noting(handle: int | str, name: str, size: int) -> tuple[os.stat_result, bytes]:
+    def noting(directory: Directory, name: str, size: int) -> tuple[os.stat_result, bytes]:
         names.append(name)
-        return real(handle, name, size)
+        return real(directory, name, size)
 
-    monkeypatch.setattr(scanning, "_beginning", noting)
+    monkeypatch.setattr(Directory, "beginning", noting)
     return names
 
 
@@ -588,9 +590,9 @@ def test_a_directory_that_comes_back_while_it_is_looked_at_is_scanned_anew(
     shutil.rmtree(tmp_path / "sub")
     real = scanning._open_folder
 
-    def bring_back(handle: int | str, name: str) -> int | str:
+    def bring_back(descent: Descent, name: str) -> Directory:
         try:
-            return real(handle, name)
+            return real(descent, name)
         except FileNotFoundError:
             write(tmp_path / "sub" / "deep" / "b.md")
             raise
@@ -741,11 +743,11 @@ def test_a_directory_that_is_swapped_for_a_link_during_the_scan_leads_nowhere(
     write(tmp_path / "outside" / "secret.md")
     real = scanning._open_folder
 
-    def swap(handle: int | str, name: str) -> int | str:
+    def swap(descent: Descent, name: str) -> Directory:
         if name == "sub" and not (root / "sub").is_symlink():
             shutil.rmtree(root / "sub")
             (root / "sub").symlink_to(tmp_path / "outside")
-        return real(handle, name)
+        return real(descent, name)
 
     monkeypatch.setattr(scanning, "_open_folder", swap)
     listing = scan(root)
@@ -760,15 +762,15 @@ def test_a_file_that_is_swapped_for_a_link_during_the_scan_is_not_read(
     write(root / "a.md")
     write(root / "b.md")
     secret = write(tmp_path / "secret.md", "---\ndescription: secret\n---\n")
-    real = scanning._beginning
+    real = Directory.beginning
 
-    def swap(handle: int | str, name: str, size: int) -> tuple[os.stat_result, bytes]:
+    def swap(directory: Directory, name: str, size: int) -> tuple[os.stat_result, bytes]:
         if name == "a.md":
             (root / "a.md").unlink()
             (root / "a.md").symlink_to(secret)
-        return real(handle, name, size)
+        return real(directory, name, size)
 
-    monkeypatch.setattr(scanning, "_beginning", swap)
+    monkeypatch.setattr(Directory, "beginning", swap)
     assert rels(scan(root)) == ["b.md"]
 
 
@@ -779,7 +781,7 @@ def test_where_directories_cannot_be_held_open_paths_do(tmp_path: Path, monkeypa
     (root / "link.md").symlink_to("b.md")
     (root / "linked").symlink_to("sub")
     expected = scan(root)
-    monkeypatch.setattr(scanning, "SUPPORTS_DIR_FD", False)
+    monkeypatch.setattr(directory_module, "SUPPORTS_DIR_FD", False)
     assert scan(root) == expected
     assert scan(root, previous=expected, dirty=[root / "sub" / "a.md"]) == expected
     assert scan(tmp_path / "nothing").files == ()
