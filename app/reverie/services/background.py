@@ -24,7 +24,7 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.files.log_file import asked_by, is_debug
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
-from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
+from reverie.jobs.consolidate.triggers import TriggerDependencies, Triggers
 from reverie.jobs.extraction.service import (
     Engines,
     ExtractDependencies,
@@ -58,7 +58,7 @@ from reverie.memory.recording import AGENT
 from reverie.memory.write_log import OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
-from reverie.settings import System1Settings, load_settings
+from reverie.settings import BackgroundSettings, System1Settings, load_settings
 from reverie.text.summaries import phrase
 from reverie.values import Struct, replace
 
@@ -133,10 +133,9 @@ class BackgroundJobs(_Engines):
             self._models.require_consent(name)
         return name
 
-    def _budget(self) -> Budget:
+    def _budget(self) -> BackgroundSettings:
         settings, _problems = load_settings(self._parts.profile.settings_file)
-        home = settings.background.of(self._parts.home_id)
-        return Budget(home.enabled, home.runs_per_day, home.tokens_per_day)
+        return settings.background.of(self._parts.home_id)
 
 
 def open_writer(

@@ -17,7 +17,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any
 
 from reverie.agents.base import comparable
 from reverie.agents.reading import as_list, as_text, texts_of
@@ -39,21 +39,15 @@ from reverie.jobs.consolidate.review import (
     resolve,
     text_of,
 )
-from reverie.jobs.consolidate.run import (
-    DreamDependencies,
-    coverage_record,
-    save_coverage,
-    say_of_dream,
-    skipped,
-)
+from reverie.jobs.consolidate.run import ConsolidationJob, DreamDependencies, coverage_record, skipped
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, in_order
 from reverie.runs.card import ReportCard, card_from_json
 from reverie.runs.journal import FileIntent, Journal
-from reverie.runs.record import Progress, RunKind, RunRecord, RunResult, RunStore
+from reverie.runs.record import Progress, RunRecord, RunResult, RunStore
 from reverie.runs.retention import judge_retention
-from reverie.runs.run import Holding, Job, Plan, Run, RunContext
+from reverie.runs.run import Holding, Plan, Run, RunContext
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
@@ -464,33 +458,21 @@ class ApplyService:
         return Run(parts, job, cancel=cancel, progress=progress).go_at_once()
 
 
-class ApplyJob(Job[LoadedReview]):
+class ApplyJob(ConsolidationJob[LoadedReview]):
     """The job that applies the selected changes of a reviewed run to the present files."""
 
-    kind: ClassVar[RunKind] = "dream"
     before = "before a reviewed run is applied"
-    lease = "whole"
-    begins = "before thinking"
     attempts = 2
 
     def __init__(self, parts: DreamDependencies, reviewed: RunRecord, selection: ReviewSelection) -> None:
-        self._parts = parts
+        context = context_of(parts, reviewed)
+        super().__init__(parts, context, trigger=reviewed.trigger, engine=reviewed.engine)
         self._reviewed = reviewed
         self._selection = selection
-        self._context = context_of(parts, reviewed)
         self._done: tuple[Mapping[str, Any], ...] = ()
         self._differing = ""
-        self.workspace_id = self._context.workspace_id
-        self.project_path = self._context.project_path
-        self.trigger = reviewed.trigger
-        self.engine = reviewed.engine
         self.purpose = f"applying run {reviewed.id}"
-        self.time_limit_s = parts.time_limit_s
         self.details = {"applies": reviewed.id, "reasons": list(reasons_of(reviewed))}
-
-    def require(self) -> None:
-        """Raise `ReadOnlyStore` if a store of the context must not be written."""
-        self._parts.guard.require_context(self._context)
 
     def ready(self) -> None:
         """Load the record again under the lease; raise `StoreError` if the run cannot be applied."""
@@ -565,14 +547,6 @@ class ApplyJob(Job[LoadedReview]):
             details=details,
         )
 
-    def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """Save the coverage record; once it is saved, the run counts as done and is not rolled back.
-
-        A coverage record says when and how a workspace was last consolidated.
-        """
-        if plan.coverage is not None:
-            save_coverage(self._parts.coverage, self._context, plan.coverage)
-
     def ops(self) -> tuple[Mapping[str, Any], ...]:
         """Return the operations of the reviewed run with their outcomes."""
         return self._done
@@ -580,10 +554,6 @@ class ApplyJob(Job[LoadedReview]):
     def refused(self, refusal: UserError) -> RunResult:
         """Report in Activity that the apply was skipped; return the result."""
         return skipped(self._parts, self.workspace_id, self.trigger, refusal)
-
-    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity, the log of background work; `text` is for people."""
-        say_of_dream(self._parts.activity, event, text, record, level=level)
 
     def _coverage_record(self, summary: str, run: RunContext) -> dict[str, Any] | None:
         """Return the coverage record of the new run; None if the reviewed run was no consolidation."""
@@ -637,10 +607,6 @@ class ApplyImportJob(ApplyJob):
 
     kind = "import"
     before = "before an import is applied"
-
-    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity, the log of background work; `text` is for people."""
-        say_of_dream(self._parts.activity, event, text, record, level=level, kind=self.kind)
 
     def _coverage_record(self, summary: str, run: RunContext) -> None:
         """Return None, so that no workspace counts as consolidated."""

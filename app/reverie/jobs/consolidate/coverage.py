@@ -175,14 +175,13 @@ def read_coverage(raw: Mapping[str, Any]) -> Coverage:
     A bucket is a JSON object with the records of one kind; a missing one counts as empty.
     """
     problems: list[str] = []
-    workspaces = _good(raw, "workspaces", RecordModel, problems)
-    projects = _good(raw, "projects", RecordModel, problems)
-    harvests: dict[str, Mapping[str, Mapping[str, Any]]] = {}
-    for workspace_id, bucket in as_object(raw.get("harvestsByWorkspace")).items():
-        holder = {"harvests": bucket}
-        harvests[workspace_id] = _good(
-            holder, "harvests", HarvestModel, problems, label=f"harvests of {workspace_id}"
-        )
+    workspaces, projects = (
+        _good(raw.get(name, {}), name, RecordModel, problems) for name in ("workspaces", "projects")
+    )
+    harvests = {
+        workspace_id: _good(bucket, f"harvests of {workspace_id}", HarvestModel, problems)
+        for workspace_id, bucket in as_object(raw.get("harvestsByWorkspace")).items()
+    }
     return Coverage(workspaces, projects, harvests, tuple(problems))
 
 
@@ -413,15 +412,12 @@ def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _good(
-    raw: Mapping[str, Any], name: str, model: type[BaseModel], problems: list[str], *, label: str = ""
+    bucket: object, label: str, model: type[BaseModel], problems: list[str]
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the valid records of the bucket `name` of a sidecar, by key.
+    """Return the valid records of a bucket of a sidecar, by key.
 
-    If others are left out, a message is added to `problems`; `label` names the bucket in it, empty for
-    `name`.
+    If others are left out, a message is added to `problems`, in which `label` names the bucket.
     """
-    bucket = raw.get(name, {})
-    label = label or name
     if not isinstance(bucket, dict):
         problems.append(f"The {label} of the coverage sidecar are not an object.")
         return {}

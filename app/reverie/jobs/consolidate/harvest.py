@@ -29,7 +29,7 @@ from typing import Any, Literal, Protocol, get_args
 from reverie.agents.base import Home
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.agents.transcripts import Boundary, Transcript, Turn
-from reverie.errors import Busy, StoreError, Unavailable, UserError
+from reverie.errors import Busy, StoreError, Unavailable
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.consolidate.coverage import (
     HarvestLog,
@@ -43,7 +43,7 @@ from reverie.jobs.consolidate.coverage import (
 from reverie.jobs.consolidate.engine import Fence
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.rules.reading import BULLET
-from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest, skipped
+from reverie.jobs.consolidate.run import ConsolidationJob, DreamDependencies, DreamRequest
 from reverie.jobs.model_work import ModelWork, costs_of
 from reverie.llm.client import Account, ModelClient, no_end, spent
 from reverie.llm.loop import AgentLimits
@@ -55,8 +55,8 @@ from reverie.llm.vault import Vault
 from reverie.memory.paths import memory_path, rel_problem
 from reverie.memory.scope_files import FileChange
 from reverie.resources import resource_table
-from reverie.runs.record import SUCCEEDED, Progress, RunRecord, RunResult, not_applied
-from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd
+from reverie.runs.record import SUCCEEDED, Op, Progress, RunRecord, RunResult, not_applied
+from reverie.runs.run import Costs, Plan, Run, RunContext, RunEnd
 from reverie.runs.stops import StopCheck
 from reverie.runs.transaction import LeaseLost
 from reverie.text.patterns import pattern_of
@@ -367,7 +367,8 @@ def candidates_in(text: str) -> Iterator[dict[str, Any]]:
         statement = _statement_in(sentence)
         if statement is not None and len(sentence) <= TEXT_CHARS:
             yield {
-                "category": statement.category or _category(sentence),
+                "category": statement.category
+                or next((category for category, found in _CATEGORIES if found.search(sentence)), "other"),
                 "text": sentence,
                 "confidence": statement.confidence,
                 "rationale": f"Said outright by the person (“{statement.name}”).",
@@ -406,13 +407,6 @@ def _statement_in(sentence: str) -> _Statement | None:
             continue
         return statement
     return None
-
-
-def _category(sentence: str) -> Category:
-    for category, pattern in _CATEGORIES:
-        if pattern.search(sentence):
-            return category
-    return "other"
 
 
 def _folded(text: str) -> str:
@@ -539,7 +533,6 @@ class HarvestSource(Struct, frozen=True):
     `boundary`: the place of the compaction in the transcript.
     """
 
-    context: ScopeContext
     workspace_id: str
     transcript: Transcript
     boundary: Boundary
@@ -547,7 +540,7 @@ class HarvestSource(Struct, frozen=True):
     """The harvest record of the attempt before; None for the first attempt."""
 
 
-class HarvestJob(Job[Checked]):
+class HarvestJob(ConsolidationJob[Checked]):
     """One harvest as a job: collects memories from a compacted conversation in an inbox file.
 
     An extractor proposes candidates for each part of the conversation; only checked ones are written.
@@ -555,8 +548,6 @@ class HarvestJob(Job[Checked]):
 
     kind = "harvest"
     before = "before a harvest"
-    lease = "whole"
-    begins = "before thinking"
 
     def __init__(
         self,
@@ -566,7 +557,7 @@ class HarvestJob(Job[Checked]):
         source_of: Callable[[HarvestRequest], HarvestSource],
         extractor: Extractor,
     ) -> None:
-        self._parts = parts
+        super().__init__(parts, request.context, trigger="compaction", engine=extractor.name)
         self._log = log
         self._request = request
         self._source_of = source_of
@@ -574,12 +565,7 @@ class HarvestJob(Job[Checked]):
         self._source: HarvestSource | None = None
         self._pending: Mapping[str, Any] = {}
         self._kept = self._skipped = 0
-        self.workspace_id = request.context.workspace_id
-        self.project_path = request.context.project_path
-        self.trigger = "compaction"
-        self.engine = extractor.name
         self.purpose = "harvest"
-        self.time_limit_s = parts.time_limit_s
 
     @property
     def source_read(self) -> HarvestSource:
@@ -591,10 +577,6 @@ class HarvestJob(Job[Checked]):
     def path(self) -> str:
         """The memory path of the inbox."""
         return str(memory_path(Scope.WORKSPACE, inbox_rel(self.source_read.boundary)))
-
-    def require(self) -> None:
-        """Raise `ReadOnlyStore` if a store of the context must not be written."""
-        self._parts.guard.require_context(self._request.context)
 
     def ready(self) -> None:
         """Choose the compacted conversation to read.
@@ -635,9 +617,8 @@ class HarvestJob(Job[Checked]):
         change = self._planned(kept)
         if change is None:
             return Plan(summary)
-        command = "delete" if change.after is None else "create" if change.before is None else "str_replace"
-        ops: tuple[Mapping[str, Any], ...] = ({"command": command, "path": self.path, "applied": True},)
-        overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage)
+        ops: tuple[Op, ...] = ({"command": change.command, "path": self.path, "applied": True},)
+        overlay = DreamOverlay(self._parts.home, self._context, self._parts.usage)
         if change.after is None and overlay.is_protected(memory_path(Scope.WORKSPACE, change.rel)):
             return Plan(summary, ops=not_applied(ops, "pinned memories are never deleted by a run"))
         usage_before, usage_after = overlay.usage_delta(ops, now=run.started_at)
@@ -663,21 +644,9 @@ class HarvestJob(Job[Checked]):
         self._save(done, after=self._pending)
         return done
 
-    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity, the log of background work; `text` is for people."""
-        self._parts.activity.add(
-            f"harvest.{event}",
-            level=level,
-            text=text,
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-            details={"engine": record.engine, "boundaryKey": record.details["boundaryKey"]},
-        )
-
-    def refused(self, refusal: UserError) -> RunResult:
-        """Report in Activity that the harvest was skipped; return the result."""
-        return skipped(self._parts, self.workspace_id, self.trigger, refusal, self.kind)
+    def event_details(self, record: RunRecord) -> dict[str, Any]:
+        """Return the facts about the harvest that each of its events in Activity has."""
+        return {"engine": record.engine, "boundaryKey": record.details["boundaryKey"]}
 
     def result(self, run: RunResult) -> RunResult:
         """Return the result `run` with the record of the harvest and these details added.
@@ -702,7 +671,7 @@ class HarvestJob(Job[Checked]):
         name.
         """
         boundary = self.source_read.boundary
-        root = self._parts.home.scope_root(self._request.context, Scope.WORKSPACE)
+        root = self._parts.home.scope_root(self._context, Scope.WORKSPACE)
         rel = inbox_rel(boundary)
         problem = rel_problem(rel)
         if problem:
@@ -791,7 +760,7 @@ class HarvestService:
                 self.log.give_up(workspace_id, record)
             title, next_step = _REFUSALS[refused]
             raise Busy(title, next_step=next_step, reason=refused)
-        return HarvestSource(request.context, workspace_id, transcript, boundary, record)
+        return HarvestSource(workspace_id, transcript, boundary, record)
 
 
 def dream_follows(harvest: RunResult) -> bool:

@@ -346,14 +346,7 @@ class DreamOverlay:
         may be deleted from the scopes in `undeletable`.
         """
         self._undeletable = undeletable
-        rails = Rails(
-            self.scopes,
-            budget,
-            self.is_protected,
-            dry_run,
-            undeletable,
-            self._kept,
-        )
+        rails = Rails(self.scopes, budget, self.is_protected, dry_run, undeletable, self._kept)
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
     def is_protected(self, path: MemoryPath) -> bool:
@@ -440,29 +433,19 @@ class DreamOverlay:
             and self._home.file_rule(overlay.root, entry.rel).kind == "editable"
         )
 
-    @staticmethod
-    def _is_write_protected(overlay: _ScopeOverlay, rel: str) -> bool:
-        entry = overlay.base.entry(rel)
-        return entry is not None and is_write_protected(entry.mode)
-
-    def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    def preserved_texts(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the content to preserve of each memory, before and after the run, by memory path.
 
         See `comparable` for this content.
         """
-        essence = self._comparable
-        before = {path: essence(text).text for path, text in self._before.items()}
-        after = dict(before)
-        for change in self.changes():
-            path = str(memory_path(change.root.scope, change.rel))
-            if change.before is not None:
-                before[path] = essence(change.before.decode("utf-8", "replace")).text
-            after.pop(path, None)
-            if change.after is not None:
-                after[path] = essence(change.after.decode("utf-8", "replace")).text
-        return before, after
+        before, after = self.graded_texts()
+        essence = {text: self._comparable(text).text for text in {*before.values(), *after.values()}}
+        return (
+            {path: essence[text] for path, text in before.items()},
+            {path: essence[text] for path, text in after.items()},
+        )
 
-    def graded_texts(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    def graded_texts(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the texts of all memories before and after the run, by memory path, as they are on disk."""
         before = dict(self._before)
         after = dict(before)
@@ -510,7 +493,7 @@ class DreamOverlay:
         `but`: the memory paths of files to leave unchanged. `ops`: the operations of the run, which show
         which changes are renames.
         """
-        before, after = self.texts_before_and_after()
+        before, after = self.graded_texts()
         moved = renamed_files(ops, before, after)
         followed = []
         rules = self._home.consolidation
@@ -526,7 +509,8 @@ class DreamOverlay:
             for rel, text in rules.index_updates(overlay.root, change).items():
                 path = str(memory_path(overlay.root.scope, rel))
                 data = text.encode()
-                if self._is_write_protected(overlay, rel):
+                entry = overlay.base.entry(rel)
+                if entry is not None and is_write_protected(entry.mode):
                     continue
                 if path not in but and len(data) <= max(self.caps.file_bytes, len(overlay.files.read(rel))):
                     overlay.files.write(rel, data)

@@ -96,10 +96,14 @@ def group_operations(
         files.setdefault(ties.root(path), []).append(path)
     last = len(ops)
     roots = sorted(files, key=lambda root: positions.get(root, [last])[0])
-    return tuple(
-        _group(ops, positions.get(root, []), _in_run_order(files[root], ops), before, after, reasons)
-        for root in roots
-    )
+    groups, renamed = [], renamed_files(ops, before, after)
+    for root in roots:
+        paths, own = _in_run_order(files[root], ops), positions.get(root, [])
+        kind = _kind(paths, before, after, renamed)
+        given = dict.fromkeys(reasons[position] for position in own if position < len(reasons))
+        words = " ".join(filter(None, given)) or _derived(kind, paths, after)
+        groups.append(OperationGroup(tuple(own), paths, kind, words))
+    return tuple(groups)
 
 
 def renamed_files(
@@ -176,20 +180,6 @@ def _in_run_order(paths: Sequence[str], ops: Sequence[Mapping[str, Any]]) -> tup
     return tuple(sorted(paths, key=first))
 
 
-def _group(
-    ops: Sequence[Mapping[str, Any]],
-    positions: Sequence[int],
-    paths: tuple[str, ...],
-    before: Mapping[str, str],
-    after: Mapping[str, str],
-    reasons: Sequence[str],
-) -> OperationGroup:
-    kind = _kind(paths, before, after, renamed_files(ops, before, after))
-    own = [reasons[position] for position in positions if position < len(reasons) and reasons[position]]
-    words = " ".join(dict.fromkeys(own)) or _derived(kind, paths, after)
-    return OperationGroup(tuple(positions), paths, kind, words)
-
-
 def _kind(
     paths: Sequence[str], before: Mapping[str, str], after: Mapping[str, str], renamed: Mapping[str, str]
 ) -> GroupKind:
@@ -240,6 +230,9 @@ class Hunk(Struct, frozen=True):
     """The number of lines before the hunk in the first version."""
     removed: tuple[str, ...]
     added: tuple[str, ...]
+
+
+_BARE_HUNK = Hunk(0, 0, (), ())
 
 
 def split_hunks(before: str, after: str) -> tuple[Hunk, ...]:
@@ -442,17 +435,24 @@ def build_review(
     preserved.
     """
     moved = renamed_files(ops, before, after)
-    groups = tuple(
-        _reviewed_group(index, group, before, after, moved)
-        for index, group in enumerate(group_operations(ops, before, after, reasons))
-    )
-    groups = tuple(_following(group) if _is_following(group, followed) else group for group in groups)
+    arrived = {new: old for old, new in moved.items()}
+    groups = []
+    for index, group in enumerate(group_operations(ops, before, after, reasons)):
+        files = tuple(
+            _reviewed_file(path, arrived.get(path, ""), before, after)
+            for path in group.paths
+            if path not in moved
+        )
+        reason = group.reason
+        if not group.ops and all(file.path in followed for file in files):
+            reason = "The index and the links between memories are updated for the changes that you accept."
+        groups.append(ReviewedGroup(index, group.kind, reason, group.ops, files))
     elsewhere = others or {}
     for text in (*before.values(), *after.values()):
         for line in text.splitlines():
             _folded(line)  # fills the cache now, in the background, rather than at the first click
     return Review(
-        groups,
+        tuple(groups),
         words={
             path: dict(Counter(words for _number, words in counted_lines(path, essence(text))))
             for path, text in before.items()
@@ -502,51 +502,16 @@ def chosen_change(file: ReviewedFile, resolution: Resolution) -> dict[str, bytes
     return {path: resolution.files[path] for path in file.paths if path in resolution.files}
 
 
-def _is_following(group: ReviewedGroup, followed: Collection[str]) -> bool:
-    """Return True if the files of a group changed only to keep an index or links valid."""
-    return not group.ops and all(file.path in followed for file in group.files)
-
-
-def _following(group: ReviewedGroup) -> ReviewedGroup:
-    return replace(
-        group, reason="The index and the links between memories are updated for the changes that you accept."
-    )
-
-
-def _reviewed_group(
-    index: int,
-    group: OperationGroup,
-    before: Mapping[str, str],
-    after: Mapping[str, str],
-    moved: Mapping[str, str],
-) -> ReviewedGroup:
-    """Return the group number `index` of a review, with the texts and hunks of its files.
-
-    `before`, `after`: the texts of the changed files, by path. `moved`: old path -> new path.
-    """
-    arrived = {new: old for old, new in moved.items()}
-    files = tuple(
-        _reviewed_file(path, arrived.get(path, ""), before, after)
-        for path in group.paths
-        if path not in moved
-    )
-    return ReviewedGroup(index, group.kind, group.reason, group.ops, files)
-
-
 def _reviewed_file(
     path: str, old_path: str, before: Mapping[str, str], after: Mapping[str, str]
 ) -> ReviewedFile:
     was, becomes = before.get(old_path or path), after.get(path)
     hunks = split_hunks(was or "", becomes or "")
     if old_path:
-        hunks = (_bare_hunk(), *(replace(hunk, index=hunk.index + 1) for hunk in hunks))
+        hunks = (_BARE_HUNK, *(replace(hunk, index=hunk.index + 1) for hunk in hunks))
         return ReviewedFile(path, "rename", was, becomes, hunks, old_path)
     verb: Verb = "create" if was is None else "delete" if becomes is None else "edit"
-    return ReviewedFile(path, verb, was, becomes, hunks or (_bare_hunk(),))
-
-
-def _bare_hunk() -> Hunk:
-    return Hunk(0, 0, (), ())
+    return ReviewedFile(path, verb, was, becomes, hunks or (_BARE_HUNK,))
 
 
 def _effect(file: ReviewedFile, selection: ReviewSelection) -> dict[str, str | None]:
@@ -584,7 +549,7 @@ def _deletes_with_a_loss(
     A person can agree to a loss. `lost`: the number of lost lines by path. `chosen`: the selected texts.
     """
     return [
-        (file, _would_lose(lost[file.source]))
+        (file, f"{some(lost[file.source], 'line')} of this file would no longer exist anywhere. {_AGREE}")
         for file in review.files
         if file.source in lost
         and chosen[file.path].get(file.source, "") is None
@@ -652,11 +617,6 @@ def _lost_lines(review: Review, selection: ReviewSelection, chosen: _Effects) ->
         for path, lines in asked.items()
         if (gone := lines & missing)
     }
-
-
-def _would_lose(count: int) -> str:
-    lines = some(count, "line")
-    return f"{lines} of this file would no longer exist anywhere. {_AGREE}"
 
 
 def _with(mapping: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> dict[_Key, _Value]:

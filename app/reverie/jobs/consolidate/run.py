@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from reverie.agents.base import Home
 from reverie.agents.capabilities import AgentLock, LockBefore
@@ -44,9 +44,19 @@ from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_a
 from reverie.runs.activity import Activity
 from reverie.runs.card import ReportCard
 from reverie.runs.guard import Guard
-from reverie.runs.record import Op, Progress, RunRecord, RunResult, RunStore, not_applied
+from reverie.runs.record import Op, Progress, RunKind, RunRecord, RunResult, RunStore, not_applied
 from reverie.runs.retention import Retention, judge_retention
-from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd
+from reverie.runs.run import (
+    Costs,
+    Holding,
+    Job,
+    Plan,
+    Run,
+    RunContext,
+    RunDependencies,
+    RunEnd,
+    Thought,
+)
 from reverie.runs.stops import TimedOut
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_pairs, with_write_protected
@@ -163,7 +173,10 @@ class AgentLocks:
     def _lock_of(self, run_id: str) -> AgentLock | None:
         """Return the agent's lock that the run with this id acquired; None if its record or store is gone."""
         try:
-            context = self._context_of(run_id)
+            run = self._runs.load(run_id)
+            context = self._home.context(
+                workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
+            )
         except UserError:
             return None
         return self._agent_lock(context)
@@ -171,12 +184,6 @@ class AgentLocks:
     def _agent_lock(self, context: ScopeContext) -> AgentLock | None:
         rules = self._home.consolidation
         return None if rules is None else rules.agent_lock(context)
-
-    def _context_of(self, run_id: str) -> ScopeContext:
-        run = self._runs.load(run_id)
-        return self._home.context(
-            workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
-        )
 
     def _record(self, run_id: str) -> RunRecord | None:
         try:
@@ -294,17 +301,64 @@ class Dreamt(NamedTuple):
     card: ReportCard
 
 
-class DreamJob(Job[Dreamt]):
-    """One consolidation as a job: an engine changes a copy of the memories, which is judged and applied."""
+class ConsolidationJob(Job[Thought]):
+    """Base class of the jobs that consolidate the memories of one context, or prepare this."""
 
-    kind = "dream"
-    before = "before a dream"
+    kind: ClassVar[RunKind] = "dream"
     lease = "whole"
     begins = "before thinking"
+
+    def __init__(self, parts: DreamDependencies, context: ScopeContext, *, trigger: str, engine: str) -> None:
+        """Prepare a run on the memories of `context`; `engine`: the name of its engine."""
+        self._parts = parts
+        self._context = context
+        self.workspace_id = context.workspace_id
+        self.project_path = context.project_path
+        self.trigger = trigger
+        self.engine = engine
+        self.time_limit_s = parts.time_limit_s
+
+    def require(self) -> None:
+        """Raise `ReadOnlyStore` if a store of the context must not be written."""
+        self._parts.guard.require_context(self._context)
+
+    def commit(self, plan: Plan, _record: RunRecord) -> None:
+        """Save the coverage record; once it is saved, the run counts as done and is not rolled back.
+
+        A coverage record says when and how a workspace was last consolidated.
+        """
+        if plan.coverage is not None:
+            save_coverage(self._parts.coverage, self._context, plan.coverage)
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """Report in Activity that the run was skipped; return the result."""
+        return skipped(self._parts, self.workspace_id, self.trigger, refusal, self.kind)
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """Report an event of this run in Activity, the log of background work; `text` is for people."""
+        self._parts.activity.add(
+            f"{self.kind}.{event}",
+            level=level,
+            text=text,
+            home=record.home_root,
+            workspace_id=record.workspace_id,
+            run_id=record.id,
+            details=self.event_details(record),
+        )
+
+    def event_details(self, record: RunRecord) -> dict[str, Any]:
+        """Return the facts about the run that each of its events in Activity has."""
+        return columns(record, "trigger engine dry_run")
+
+
+class DreamJob(ConsolidationJob[Dreamt]):
+    """One consolidation as a job: an engine changes a copy of the memories, which is judged and applied."""
+
+    before = "before a dream"
     attempts = 2
 
     def __init__(self, parts: DreamDependencies, request: DreamRequest, engine: Engine) -> None:
-        self._parts = parts
+        super().__init__(parts, request.context, trigger=request.trigger, engine=engine.name)
         self._request = request
         self._engine = engine
         self._guard: Guard | None = None
@@ -313,31 +367,22 @@ class DreamJob(Job[Dreamt]):
         self._attempts, self._trouble = 1, ""
         self._stale: Sequence[CheckedClaim] = ()
         self._noticed: Sequence[NoticedPair] = ()
-        self.workspace_id = request.context.workspace_id
-        self.project_path = request.context.project_path
-        self.trigger = request.trigger
-        self.engine = engine.name
         self.dry_run = request.dry_run
         self.purpose = f"dream ({request.trigger})"
-        self.time_limit_s = parts.time_limit_s
-
-    def require(self) -> None:
-        """Raise `ReadOnlyStore` if a store of the context must not be written."""
-        self._parts.guard.require_context(self._request.context)
 
     def ready(self) -> None:
         """Raise `Busy` if the last run is too recent or the agent is writing; remove left-over files."""
         self._refuse_too_soon()
         if not self._request.dry_run:
             lock_dir = self._parts.guard.lock_dir
-            refuse_while_agent_writes(self._parts.home, self._request.context, lock_dir=lock_dir)
+            refuse_while_agent_writes(self._parts.home, self._context, lock_dir=lock_dir)
             self._sweep_temporaries()
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
         """Context manager: hold the agent's own lock; a dry run needs none."""
         if self._request.dry_run:
             return contextlib.nullcontext(Holding())
-        return self._parts.agent_locks.hold(self._request.context, run_id, check)
+        return self._parts.agent_locks.hold(self._context, run_id, check)
 
     def begun(self, record: RunRecord) -> None:
         """Report in Activity that the run has started."""
@@ -351,7 +396,7 @@ class DreamJob(Job[Dreamt]):
         `accept` holds it for review.
         """
         run.progress(Progress("reading"))
-        self._stale = self._parts.stale(self._request.context, run.limits.check)
+        self._stale = self._parts.stale(self._context, run.limits.check)
         first = await self._dream(run)
         if not first.card.fails or self.engine == RULES:
             return first
@@ -372,7 +417,7 @@ class DreamJob(Job[Dreamt]):
 
         `faults`: the faults of the attempt before, one line each; empty for the first attempt.
         """
-        overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage, self._stale)
+        overlay = DreamOverlay(self._parts.home, self._context, self._parts.usage, self._stale)
         # The final pass over an archived workspace adds to the project's memory and deletes nothing there.
         undeletable = frozenset({Scope.PROJECT}) if self._request.trigger == "archive" else frozenset[Scope]()
         self._guard = overlay.guard(
@@ -384,7 +429,7 @@ class DreamJob(Job[Dreamt]):
         )
         self._noticed = overlay.noticed
         self._summary = with_pairs(summary, len(self._noticed))
-        before, after = overlay.texts_before_and_after()
+        before, after = overlay.preserved_texts()
         # A line in which only a stale value was replaced by the true one counts as the same line.
         corrected = StaleStatements(self._stale).corrected_texts
         retention = judge_retention(corrected(before), corrected(after))
@@ -446,14 +491,6 @@ class DreamJob(Job[Dreamt]):
             details |= {"attempts": self._attempts} | ({"trouble": self._trouble} if self._trouble else {})
         return details
 
-    def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """Save the coverage record; once it is saved, the run counts as done and is not rolled back.
-
-        A coverage record says when and how a workspace was last consolidated.
-        """
-        if plan.coverage is not None:
-            save_coverage(self._parts.coverage, self._request.context, plan.coverage)
-
     def costs(self) -> Costs:
         """Return the costs of the engine so far."""
         return costs_of(self._engine.account())
@@ -469,15 +506,7 @@ class DreamJob(Job[Dreamt]):
     def ended(self, end: RunEnd, record: RunRecord) -> None:
         """Store the pairs of lines that the model left for a person, even if nothing was written."""
         if self._noticed:
-            self._parts.notice(self._request.context, self._noticed)
-
-    def refused(self, refusal: UserError) -> RunResult:
-        """Report in Activity that the run was skipped; return the result."""
-        return skipped(self._parts, self.workspace_id, self._request.trigger, refusal)
-
-    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity, the log of background work; `text` is for people."""
-        say_of_dream(self._parts.activity, event, text, record, level=level)
+            self._parts.notice(self._context, self._noticed)
 
     def _sweep_temporaries(self) -> None:
         """Remove the hidden files that killed writes left in the stores of this context.
@@ -486,7 +515,7 @@ class DreamJob(Job[Dreamt]):
         """
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
-                root = self._parts.home.scope_root(self._request.context, scope)
+                root = self._parts.home.scope_root(self._context, scope)
                 if not root.read_only:
                     with write_locks(self._parts.home, (root,), lock_dir=self._parts.guard.lock_dir):
                         RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
@@ -537,25 +566,6 @@ def save_coverage(coverage: CoverageLog, context: ScopeContext, record: Mapping[
     except UserError:
         if not coverage.holds(record, **ids):
             raise
-
-
-def say_of_dream(
-    activity: Activity, event: str, text: str, record: RunRecord, *, level: str, kind: str = "dream"
-) -> None:
-    """Report an event of a consolidation in Activity, the log of background work.
-
-    `event`: the name of the event; `text`: a sentence for people; `record`: the run's record; `kind`: the
-    kind of the run.
-    """
-    activity.add(
-        f"{kind}.{event}",
-        level=level,
-        text=text,
-        home=record.home_root,
-        workspace_id=record.workspace_id,
-        run_id=record.id,
-        details=columns(record, "trigger engine dry_run"),
-    )
 
 
 _FAULTS_NAMED = 40

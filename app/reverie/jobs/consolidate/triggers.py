@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from reverie.agents.base import Workspace
 from reverie.agents.reading import as_object
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.clock import DAY_MS, HOUR_MS
@@ -42,6 +41,7 @@ from reverie.jobs.consolidate.harvest import (
 )
 from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamDependencies, DreamRequest, DreamService
 from reverie.runs.record import Progress, RunRecord, RunResult, started_of
+from reverie.settings import BackgroundSettings
 from reverie.values import Struct, columns, field, replace
 
 IDLE_MS = DAY_MS
@@ -307,22 +307,14 @@ class SweepService:
             if reason is not None or stopped:
                 skipped.append(SkippedWorkspace(workspace.id, reason or "stopped"))
                 continue
-            runs.append(SweptRun(workspace.id, self._one(workspace.id, engine_for, cancel, progress)))
+            context = self._home.context(workspace_id=workspace.id)
+            engine = engine_for(context)
+            request = DreamRequest(context, "launch", engine.name, debounce=False)
+            result = self._dreams.run(request, engine, cancel=cancel, progress=progress)
+            runs.append(SweptRun(workspace.id, result))
             # The run has moved the anchors, and others may have written meanwhile.
             anchors, writes = Anchors.of(self._parts.coverage.load()), self._writes()
         return SweepResult(Sweep(tuple(run.workspace_id for run in runs), tuple(skipped)), tuple(runs))
-
-    def _one(
-        self,
-        workspace_id: str,
-        engine_for: Callable[[ScopeContext], Engine],
-        cancel: threading.Event,
-        progress: Callable[[Progress], None],
-    ) -> RunResult:
-        context = self._home.context(workspace_id=workspace_id)
-        engine = engine_for(context)
-        request = DreamRequest(context, "launch", engine.name, debounce=False)
-        return self._dreams.run(request, engine, cancel=cancel, progress=progress)
 
     def _workspaces(self) -> tuple[SweepWorkspace, ...]:
         """Return the facts about each workspace with a recorded use, in the agent's order."""
@@ -332,25 +324,21 @@ class SweepService:
         for workspace_id, recency in recencies:
             workspace = SweepWorkspace(workspace_id, recency, listed=workspace_id in listed)
             if workspace.listed:
-                context = self._context(listed[workspace_id])
+                entry = listed[workspace_id]
+                # With the project given, the list is not read again; there may be thousands of workspaces.
+                context = self._home.context(
+                    workspace_id=workspace_id, project_path=entry.memory_project, project_given=True
+                )
+                context = replace(context, dreams_as=entry.dreams_as)
                 workspace = replace(
                     workspace,
-                    archived=listed[workspace_id].archived,
+                    archived=entry.archived,
                     project_path=context.covered_project,
                     own_keys=self._keys(context, Scope.WORKSPACE),
                     project_keys=self._keys(context, Scope.PROJECT),
                 )
             found.append(workspace)
         return tuple(found)
-
-    def _context(self, workspace: Workspace) -> ScopeContext:
-        """Return the context of a listed workspace without reading the list again.
-
-        There may be thousands of workspaces.
-        """
-        project = workspace.memory_project
-        context = self._home.context(workspace_id=workspace.id, project_path=project, project_given=True)
-        return replace(context, dreams_as=workspace.dreams_as)
 
     def _keys(self, context: ScopeContext, scope: Scope) -> str | None:
         """Return the prefix of the usage keys of a scope; None if the context does not have that scope."""
@@ -369,18 +357,6 @@ _LONGEST_WAIT_S = 3600.0
 
 Gate = Literal["off", "runs-used-up", "tokens-used-up", "stood-down", "coalesced", "done", "error"]
 """The reason why a trigger started no run, or not all runs."""
-
-
-class Budget(Struct, frozen=True):
-    """The limits of the background runs of one home.
-
-    `enabled`: False if background runs are switched off. `runs_per_day`, `tokens_per_day`: the limits for any
-    24 hours; 0 allows none.
-    """
-
-    enabled: bool = False
-    runs_per_day: int = 0
-    tokens_per_day: int = 0
 
 
 class Triggered(Struct, frozen=True):
@@ -404,7 +380,7 @@ class TriggerDependencies(Struct, frozen=True):
     sweeps: SweepService
     seen: Sidecar
     """Reverie's own file with the newest coverage of other programs that it has seen."""
-    budget: Callable[[], Budget]
+    budget: Callable[[], BackgroundSettings]
     engine_for: Callable[[ScopeContext, Trigger], Engine]
     """A function that returns the engine for a context and trigger; may raise `UserError`."""
     extractor_for: Callable[[ScopeContext], Extractor]
@@ -499,7 +475,8 @@ class Triggers:
         done: list[Triggered] = []
 
         def made_already() -> bool:
-            if self._covered_since(workspace_id, asked_at):
+            record = parts.run.coverage.load().workspaces.get(workspace_id)
+            if record is not None and record["trigger"] == "archive" and record["lastRunAt"] >= asked_at:
                 text = "The run that was in progress has already made the final pass."
                 done.append(self._say("archive", workspace_id, "done", text))
             return bool(done)
@@ -541,11 +518,6 @@ class Triggers:
             if context.workspace_id is not None:
                 self._look(trigger, context.workspace_id)
         return result
-
-    def _covered_since(self, workspace_id: str, asked_at: int) -> bool:
-        """Return True if the final pass over the workspace was made at `asked_at` (UTC ms) or later."""
-        record = self._parts.run.coverage.load().workspaces.get(workspace_id)
-        return record is not None and record["trigger"] == "archive" and record["lastRunAt"] >= asked_at
 
     def _guarded(self, name: Trigger, workspace_id: str | None, act: Callable[[], Triggered]) -> Triggered:
         """Call `act` unless a gate (a check that stops a trigger) applies; return the result of the trigger.

@@ -20,16 +20,17 @@ from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.harvest import RulesExtractor
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import dream_lease_name
-from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
+from reverie.jobs.consolidate.triggers import TriggerDependencies, Triggers
 from reverie.runs.guard import Guard
 from reverie.runs.record import Progress, RunRecord
 from reverie.runs.stops import StopCheck
 from reverie.services.container import HomeContainer
+from reverie.settings import BackgroundSettings
 from reverie.values import replace
 
 ACME, PIPELINE = "a1f3c9e2b7", "c04d8e91aa"
 SUMMARY = "summary-1786528627809-k2ekv5pnb"
-OPEN = Budget(enabled=True, runs_per_day=20, tokens_per_day=1_000_000)
+OPEN = BackgroundSettings(enabled=True, runs_per_day=20, tokens_per_day=1_000_000)
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def parts(tmp_path: Path, time: Time) -> HomeContainer:
     return parts
 
 
-def dependencies(parts: HomeContainer, budget: Budget = OPEN, **more: Any) -> TriggerDependencies:
+def dependencies(parts: HomeContainer, budget: BackgroundSettings = OPEN, **more: Any) -> TriggerDependencies:
     cancel = threading.Event()
     found = TriggerDependencies(
         run=parts.dream_dependencies,
@@ -65,7 +66,7 @@ def dependencies(parts: HomeContainer, budget: Budget = OPEN, **more: Any) -> Tr
     return replace(found, **more)
 
 
-def triggers(parts: HomeContainer, budget: Budget = OPEN, **more: Any) -> Triggers:
+def triggers(parts: HomeContainer, budget: BackgroundSettings = OPEN, **more: Any) -> Triggers:
     return Triggers(dependencies(parts, budget, **more))
 
 
@@ -98,7 +99,7 @@ def covered_by_the_agent(parts: HomeContainer, workspace_id: str, at: int, trigg
 
 def test_nothing_runs_until_it_is_switched_on_and_that_is_said_once(parts: HomeContainer) -> None:
     before = contents(parts.home.root)
-    off = triggers(parts, Budget())
+    off = triggers(parts, BackgroundSettings())
     for result in (off.on_launch(), off.on_compaction(ACME), off.on_archived(PIPELINE)):
         assert result.gate == "off"
     assert said(parts) == [("trigger.background", 3)]
@@ -290,7 +291,7 @@ def test_a_launch_tries_failed_and_abandoned_harvests_again_first(parts: HomeCon
 
 
 def test_no_more_runs_than_the_day_allows(parts: HomeContainer, time: Time) -> None:
-    tight = triggers(parts, replace(OPEN, runs_per_day=2))
+    tight = triggers(parts, OPEN.model_copy(update={"runs_per_day": 2}))
     assert tight.on_compaction(ACME).gate is None  # a harvest and a dream
     assert tight.on_archived(PIPELINE).gate == "runs-used-up"
     assert tight.on_launch().gate == "runs-used-up"
@@ -299,14 +300,14 @@ def test_no_more_runs_than_the_day_allows(parts: HomeContainer, time: Time) -> N
 
 
 def test_a_harvest_that_uses_the_day_up_is_not_followed_by_a_dream(parts: HomeContainer) -> None:
-    result = triggers(parts, replace(OPEN, runs_per_day=1)).on_compaction(ACME)
+    result = triggers(parts, OPEN.model_copy(update={"runs_per_day": 1})).on_compaction(ACME)
     assert (result.gate, result.dreams) == ("runs-used-up", ())
     assert kinds(parts) == [("harvest", "compaction")]
 
 
 def test_a_sweep_ends_where_the_day_does(parts: HomeContainer) -> None:
     assert len(parts.sweeps.plan().order) > 1
-    result = triggers(parts, replace(OPEN, runs_per_day=1)).on_launch()
+    result = triggers(parts, OPEN.model_copy(update={"runs_per_day": 1})).on_launch()
     assert result.gate == "runs-used-up"
     assert len(result.dreams) == 1
 
@@ -314,7 +315,9 @@ def test_a_sweep_ends_where_the_day_does(parts: HomeContainer) -> None:
 @pytest.mark.parametrize(("used", "gate"), [(999, None), (1000, "tokens-used-up")])
 def test_no_more_tokens_than_the_day_allows(parts: HomeContainer, used: int, gate: str | None) -> None:
     spend(parts, used)
-    assert triggers(parts, replace(OPEN, tokens_per_day=1000)).on_archived(PIPELINE).gate == gate
+    assert (
+        triggers(parts, OPEN.model_copy(update={"tokens_per_day": 1000})).on_archived(PIPELINE).gate == gate
+    )
 
 
 def spend(parts: HomeContainer, tokens: int, **more: Any) -> None:
@@ -337,12 +340,12 @@ def spend(parts: HomeContainer, tokens: int, **more: Any) -> None:
 def test_runs_by_hand_and_rehearsals_use_up_nothing(parts: HomeContainer) -> None:
     spend(parts, 10**9, trigger="manual")
     spend(parts, 10**9, dry_run=True)
-    assert triggers(parts, replace(OPEN, runs_per_day=1)).on_archived(PIPELINE).gate is None
+    assert triggers(parts, OPEN.model_copy(update={"runs_per_day": 1})).on_archived(PIPELINE).gate is None
 
 
 def test_a_budget_of_nothing_allows_nothing(parts: HomeContainer) -> None:
-    assert triggers(parts, replace(OPEN, runs_per_day=0)).on_launch().gate == "runs-used-up"
-    assert triggers(parts, replace(OPEN, tokens_per_day=0)).on_launch().gate == "tokens-used-up"
+    assert triggers(parts, OPEN.model_copy(update={"runs_per_day": 0})).on_launch().gate == "runs-used-up"
+    assert triggers(parts, OPEN.model_copy(update={"tokens_per_day": 0})).on_launch().gate == "tokens-used-up"
 
 
 @pytest.mark.parametrize("trigger", ["compaction", "archive", "launch"])
