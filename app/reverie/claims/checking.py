@@ -519,11 +519,8 @@ class ClaimChecker:
         else:
             front = old[: len(old) - len(claim.value)] if old.endswith(claim.value) else ""
             if not new.startswith(front):
-                return (
-                    ""
-                    if claim.kind is ClaimKind.DIR and "/" not in claim.value
-                    else _dressed(claim.token, new)
-                )
+                is_name = claim.kind is ClaimKind.DIR and "/" not in claim.value
+                return "" if is_name else _dressed(claim.token, new)
             shown = new[len(front) :]
         return _dressed(claim.token, shown)
 
@@ -668,7 +665,7 @@ class ClaimChecker:
             if found is None:
                 return commit, path
             commit = found
-            target = "" if repository.at(commit, path) is not None else repository.renamed(commit, path)
+            target = "" if repository.at(commit, path) is not None else repository.renamed(commit.at, path)
             if not target or not has_it(commit, target):
                 return commit, path
             written, path = commit, target

@@ -184,21 +184,7 @@ _BARE_COMMAND = pattern_of(
     r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(?:\$\s+)?(?P<command>(?:(?:npm|pnpm|yarn|bun) run|make|just) [a-z][^`]*)$"
 )
 _SCRIPT_NAME = pattern_of(r"^[A-Za-z][\w:.@/-]*$")
-_OPTION_WITH_VALUE = frozenset(
-    (
-        "--filter",
-        "-F",
-        "--prefix",
-        "--workspace",
-        "-w",
-        "-C",
-        "--dir",
-        "--cwd",
-        "-f",
-        "--directory",
-        "--project",
-    )
-)
+_OPTION_WITH_VALUE = frozenset(_TABLE["words"]["options_with_value"].split())
 
 
 def _command(text: str) -> tuple[str, str] | None:
@@ -304,12 +290,8 @@ def _parts(lines: list[str], title: int, titled: str) -> Iterator[tuple[_LineCon
     `title`: the number of the line with the title, 0 if there is none. `titled`: the reason to mute the whole
     note because of its title.
     """
-    at, sections, parents, intro = (
-        _after_front_matter(lines),
-        list[tuple[int, str]](),
-        list[tuple[int, str]](),
-        "",
-    )
+    at, intro = _after_front_matter(lines), ""
+    sections, parents = list[tuple[int, str]](), list[tuple[int, str]]()
     yield from _description(lines[:at], titled)
     while at < len(lines):
         line = lines[at]
@@ -620,23 +602,7 @@ def _link(number: int, start: int, target: str, *, wiki: bool) -> Iterator[Claim
     yield Claim(number, start, ClaimKind.LINK, path, path, "wiki" if wiki else "")
 
 
-_SHELLS = frozenset(
-    (
-        "",
-        "sh",
-        "bash",
-        "shell",
-        "console",
-        "zsh",
-        "fish",
-        "text",
-        "txt",
-        "plain",
-        "plaintext",
-        "powershell",
-        "cmd",
-    )
-)
+_SHELLS = frozenset(("", *_TABLE["words"]["shells"].split()))
 _BRANCH = pattern_of(r"^(?P<lead>[\s│|┃]*(?:[├└┣┗|+`\\][─━-]+\s?))(?P<name>[^\s#←(│]+)(?P<rest>.*)$")
 _ROOT = pattern_of(r"^\s*(?P<name>(?:\./)?[\w.@-]+(?:/[\w.@-]+)*/|\.)\s*(?:#.*|\(.*|-\s.*|←.*)?$")
 _INDENTED = pattern_of(r"^(?P<lead>\s*)(?P<name>[\w.@+\[\]()-]+/?)\s*(?P<rest>(?:#|-\s|←|//|—|–).*)?$")

@@ -320,7 +320,8 @@ class ProjectRepository:
         self._forget_order()
 
     def _forget_order(self) -> None:
-        self._newest = 0
+        self.newest = 0
+        """The position of the newest commit in the history (see `HistoryCommit.at`)."""
         self._order: list[Any] = []
         self._walker: Iterator[Any] | None = None
         self.all_walked = False
@@ -353,9 +354,9 @@ class ProjectRepository:
             self._forget_order()
             return changed
         self._order = [*new, *self._order]
-        self._newest -= len(new)
+        self.newest -= len(new)
         try:
-            for place, commit in reversed(list(enumerate(new, self._newest))):
+            for place, commit in reversed(list(enumerate(new, self.newest))):
                 self._at_of[str(commit.id)] = place
                 self._note(place, commit, front=True)
         except _TooMuchError:
@@ -575,16 +576,11 @@ class ProjectRepository:
         return len(self._order)
 
     @property
-    def newest(self) -> int:
-        """The position of the newest commit in the history (see `HistoryCommit.at`)."""
-        return self._newest
-
-    @property
     def _oldest(self) -> int:
-        return self._newest + len(self._order) - 1
+        return self.newest + len(self._order) - 1
 
     def _commit(self, at: int) -> Any:
-        return self._order[at - self._newest]
+        return self._order[at - self.newest]
 
     def commit(self, at: int) -> HistoryCommit:
         """Return the commit at position `at` of the history (see `HistoryCommit.at`)."""
@@ -680,11 +676,7 @@ class ProjectRepository:
         """Return the newest commit made at or before `time_s` (s since 1970); None if there is none."""
         self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
         return next(
-            (
-                self.commit(at)
-                for at, one in enumerate(self._order, self._newest)
-                if one.commit_time <= time_s
-            ),
+            (self.commit(at) for at, one in enumerate(self._order, self.newest) if one.commit_time <= time_s),
             None,
         )
 
@@ -723,7 +715,7 @@ class ProjectRepository:
                 if not open_lines:
                     break
             born = places[-1] if places else None
-            path = self._renamed_from(born, path) if born is not None and open_lines else ""
+            path = self.renamed(born, path, back=True) if born is not None and open_lines else ""
         return origin
 
     def _is_born(self, path: str) -> bool:
@@ -732,13 +724,6 @@ class ProjectRepository:
             return False
         parents = self._commit(places[-1]).parents
         return not parents or self._look_up(parents[0].tree, path) is None
-
-    def _renamed_from(self, at: int, path: str) -> str:
-        """Return the file that the commit at position `at` renamed to `path`; empty if there is none."""
-        changes = self.changes(at)
-        mine = next((one.blob for one in changes if one.path == path and one.status == "A"), "")
-        gone = [(one.path, one.blob) for one in changes if one.status == "D"]
-        return self._most_like(path, mine, gone) if mine else ""
 
     def deletion(self, path: str) -> int | None:
         """Return the position of the newest commit that deleted or renamed a file; None if there is none."""
@@ -756,7 +741,7 @@ class ProjectRepository:
         places = (
             [at for at in self.touched.get(path, []) if at < since.at]
             if path
-            else range(self._newest, since.at)
+            else range(self.newest, since.at)
         )
         for at in places:
             commit = self.commit(at)
@@ -787,23 +772,22 @@ class ProjectRepository:
                 return "", first
             newest = at
             first = first or self.commit(at)
-            target = self._rename(at, path)
-            if not target:
-                target = self._moved_later(at, path)
+            target = self.renamed(at, path) or self._moved_later(at, path)
             if not target or target in self.now.files:
                 return target, first
             path = target
         return "", first
 
-    def renamed(self, commit: HistoryCommit, path: str) -> str:
-        """Return the path to which a commit renamed a file; empty if it did not."""
-        return self._rename(commit.at, path)
+    def renamed(self, at: int, path: str, *, back: bool = False) -> str:
+        """Return the path to which the commit at position `at` renamed a file; empty if it did not.
 
-    def _rename(self, at: int, path: str) -> str:
+        `back`: return instead the earlier path of the file that the commit renamed to `path`.
+        """
+        own, other = ("A", "D") if back else ("D", "A")
         changes = self.changes(at)
-        mine = next((one.blob for one in changes if one.path == path and one.status == "D"), "")
-        added = [(one.path, one.blob) for one in changes if one.status == "A"]
-        return self._most_like(path, mine, added) if mine else ""
+        mine = next((one.blob for one in changes if one.path == path and one.status == own), "")
+        others = [(one.path, one.blob) for one in changes if one.status == other]
+        return self._most_like(path, mine, others) if mine else ""
 
     def _moved_later(self, at: int, path: str) -> str:
         """Return the present file to which `path` moved, if the commit at position `at` only deleted it.
