@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reverie.errors import StoreError
-from reverie.memory.diff import ChangedSpan, changed_spans, lines_of
+from reverie.memory.diff import changed_spans, lines_of
 from reverie.text.summaries import some
 
 Parts = Mapping[str, frozenset[int] | None]
@@ -29,7 +29,8 @@ def version_without(before: bytes | None, after: bytes | None, taken: Collection
     lines, at = [], 0
     for number, span in enumerate(changed_spans(old, new)):
         lines += new[at : span.new_start]
-        lines += _side(span, old, new, is_taken=number in taken)
+        undone = old[span.old_start : span.old_end]
+        lines += undone if number in taken else new[span.new_start : span.new_end]
         at = span.new_end
     return b"".join((*lines, *new[at:]))
 
@@ -138,7 +139,3 @@ def parts_from_json(data: Any) -> dict[str, frozenset[int] | None]:
 def _hunks(hunks: Collection[int]) -> str:
     numbers = ", ".join(str(hunk + 1) for hunk in sorted(hunks))
     return f"hunk {numbers}" if len(hunks) == 1 else f"hunks {numbers}"
-
-
-def _side(span: ChangedSpan, old: list[bytes], new: list[bytes], *, is_taken: bool) -> list[bytes]:
-    return old[span.old_start : span.old_end] if is_taken else new[span.new_start : span.new_end]

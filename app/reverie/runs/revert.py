@@ -23,7 +23,7 @@ from collections.abc import Callable
 from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.diff import lines_of
-from reverie.memory.recording import Snapshots
+from reverie.memory.history.repository import merge_versions
 from reverie.memory.scope_files import FileChange, in_order, sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.journal import FileIntent, Journal
@@ -46,7 +46,6 @@ from reverie.values import Struct, field
 def merged(
     transaction: Transaction,
     intent: FileIntent,
-    snapshots: Snapshots,
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
 ) -> FileChange | None:
@@ -58,7 +57,7 @@ def merged(
     """
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
     current = transaction.current(intent)
-    becomes = merged_back(intent.path, before, after, current, snapshots, taken, part)
+    becomes = merged_back(intent.path, before, after, current, taken, part)
     if becomes == current:
         return None
     root, untouched = transaction.root_of(intent), current == version_without(before, after, taken)
@@ -72,16 +71,15 @@ def merged_back(
     before: bytes | None,
     after: bytes | None,
     current: bytes | None,
-    snapshots: Snapshots,
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
 ) -> bytes | None:
     """Return `current` without the change from `before` to `after`.
 
-    A content of None means that there is no file. `path`: the path of the file, for messages; `snapshots`:
-    the history, which merges the texts. `taken`: the hunks that were undone before, None if the whole file
-    was; `part`: the hunks to undo now, None for the whole file. Raises `Conflict` if lines of the change have
-    been changed again since, or if the lines of `part` fit in more than one place.
+    A content of None means that there is no file. `path`: the path of the file, for messages. `taken`: the
+    hunks that were undone before, None if the whole file was; `part`: the hunks to undo now, None for the
+    whole file. Raises `Conflict` if lines of the change have been changed again since, or if the lines of
+    `part` fit in more than one place.
     """
     wanted_part = None if taken is None or part is None else taken | part
     base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
@@ -91,15 +89,15 @@ def merged_back(
         return wanted
     if current is None or base is None or wanted is None:
         raise Conflict(f"{path} has been changed or deleted since.")
-    merge = snapshots.history.merge(base, current, wanted)
+    merge = merge_versions(base, current, wanted)
     if merge.conflict:
         raise Conflict(f"The lines to undo in {path} have been edited since.")
-    if part is not None and not _fits_once(snapshots, base, current, wanted):
+    if part is not None and not _fits_once(base, current, wanted):
         raise Conflict(f"{path} has been edited since; the lines to undo now occur in more than one place.")
     return merge.content
 
 
-def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
+def _fits_once(base: bytes, current: bytes, wanted: bytes) -> bool:
     """Return whether the change from `base` to `wanted` fits into `current` in one place only.
 
     This is tested by merging once more with the lines in reverse order: if lines are repeated, the two
@@ -108,8 +106,8 @@ def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes)
     versions = [
         content if content.endswith(b"\n") else content + b"\n" for content in (base, current, wanted)
     ]
-    forward = snapshots.history.merge(*versions)
-    backward = snapshots.history.merge(*map(_upside_down, versions))
+    forward = merge_versions(*versions)
+    backward = merge_versions(*map(_upside_down, versions))
     return not backward.conflict and _upside_down(backward.content) == forward.content
 
 
@@ -468,7 +466,7 @@ class RevertJob(Job[RevertPlan]):
                 continue
             try:
                 before = taken.get(intent.path, frozenset())
-                change = merged(source, intent, self._parts.snapshots, before, hunks)
+                change = merged(source, intent, before, hunks)
                 if change is not None:
                     check_content(self._parts.home, change.root, change.rel, change.before, change.after)
             except (Conflict, StoreError) as error:
@@ -492,8 +490,9 @@ class RevertJob(Job[RevertPlan]):
         `counts`: path -> the number of hunks that can be undone one by one.
         """
         if original.reverts is not None or original.outcome != "completed":
+            kind = "an undo" if original.reverts is not None else "an interrupted run"
             raise StoreError(
-                f"Run {original.id} can only be undone as a whole, because it is {_kind_words(original)}.",
+                f"Run {original.id} can only be undone as a whole, because it is {kind}.",
                 next_step=f"`reverie revert {original.id}` undoes all of it.",
                 reason="nothing-to-revert",
             )
@@ -523,7 +522,3 @@ class RevertJob(Job[RevertPlan]):
             return lambda key: key in completed
         left = keys(lambda intent: intent in plan.conflicts or intent.path in plan.completed)
         return lambda key: key not in left
-
-
-def _kind_words(original: RunRecord) -> str:
-    return "an undo" if original.reverts is not None else "an interrupted run"

@@ -494,9 +494,8 @@ class ChangeLogService:
         )
 
     def _back(self, change: _FileBytes, current: bytes | None, hunks: frozenset[int] | None) -> bytes | None:
-        snapshots = self._parts.snapshots
         try:
-            return merged_back(change.path, change.before, change.after, current, snapshots, part=hunks)
+            return merged_back(change.path, change.before, change.after, current, part=hunks)
         except Conflict as error:
             raise Conflict(
                 "Nothing was undone.", cause=str(error), next_step="Leave that file out, or edit it by hand."

@@ -26,7 +26,7 @@ from reverie.memory.companion_places import companion_place
 from reverie.memory.diff import changed_spans
 from reverie.memory.history.history import History
 from reverie.memory.history.reader import HistoryPlace, LogEntry
-from reverie.memory.history.repository import Commit
+from reverie.memory.history.repository import Commit, merge_versions
 from reverie.memory.history.roots import LARGEST_BYTES, VersionChange
 from reverie.memory.recording import AGENT
 from reverie.memory.scope_files import sha256_of_bytes
@@ -189,7 +189,7 @@ class SeenLog:
         previous = content
         for actor, version in reversed(later):
             if actor in BY_A_PERSON:
-                content = _followed(history, previous, version, content)
+                content = _followed(previous, version, content)
             previous = version
         return content, was_gone and content is None
 
@@ -230,7 +230,7 @@ class SeenLog:
         return known
 
 
-def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
+def _followed(base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
     """Apply the change from `base` to `undone`, which an undo made, to the content `seen`; return the result.
 
     If `seen` differs from `base` on the same lines, or one of the contents is None (no file), return
@@ -238,7 +238,7 @@ def _followed(history: History, base: bytes | None, undone: bytes | None, seen: 
     """
     if base is None or undone is None or seen is None:
         return undone
-    merge = history.merge(base, seen, undone)
+    merge = merge_versions(base, seen, undone)
     return undone if merge.conflict else merge.content
 
 
@@ -301,7 +301,7 @@ class UnseenService:
         shown = self._log.version(root, rel, change.sha256)
         if now is None or shown is None or change.before is None:
             return None
-        merge = self._parts.snapshots.history.merge(shown, now, change.before.encode())
+        merge = merge_versions(shown, now, change.before.encode())
         return None if merge.conflict else merge.content
 
     def mark(self, context: ScopeContext, path: str, sha256: str) -> None:

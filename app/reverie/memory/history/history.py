@@ -110,7 +110,7 @@ class Snapshot:
         if source.files is not None:
             scanner = self._scanner(source)
             scanner.take_listed(source.files)
-            root = self._whole(scanner.found, last)
+            root = StoredRoot(Folder(self._load), {}, {})
         else:
             rels = None if dirty is None or last is None else _dirty_rels(source, dirty)
             if last is not None and rels == set() and last.data == source.metadata:
@@ -120,9 +120,14 @@ class Snapshot:
             if "" in looked_at:
                 scanner = self._scanner(source)
                 scanner.scan()
-                root = self._whole(scanner.found, last)
+                root = StoredRoot(Folder(self._load), {}, {})
             else:
-                root = self._part(source.key, scanner.found, looked_at, last)
+                root = self._stored_but(source.key, looked_at)
+        for rel, file in scanner.found.files.items():
+            root.put(rel, file)
+        if last is not None:
+            for rel in scanner.found.unreadable:
+                root.take_over(rel, last)
         root.data = {rel: dict(entry) for rel, entry in source.metadata.items()}
         self._place(name, root, last)
         self._note(source.key, scanner.found, last)
@@ -136,27 +141,13 @@ class Snapshot:
             without=source.without,
         )
 
-    def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """Return the new version of a root, a directory of memories of which every file was scanned.
-
-        `found`: the result of the scan; `last`: the last version, None if there is none.
-        """
-        root = StoredRoot(Folder(self._load), {}, {})
-        _fill(root, found, last)
-        return root
-
-    def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
-        """Return the last version of a root with the paths in `looked_at` replaced by their scanned state.
-
-        `key`: the key of the root (directory of memories). `found`: the result of the scan. `last`: the root
-        in the last commit; None if that commit does not have it.
-        """
+    def _stored_but(self, key: str, rels: Collection[str]) -> StoredRoot:
+        """Return the last version of the root `key` (directory of memories) without the paths `rels`."""
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
             raise RuntimeError("a root without a last version needs a full look")
-        for rel in looked_at:
+        for rel in rels:
             root.remove(rel)
-        _fill(root, found, last)
         return root
 
     def _place(self, name: bytes, root: StoredRoot, last: StoredRoot | None) -> None:
@@ -171,14 +162,6 @@ class Snapshot:
         for rel, file in sorted(found.files.items()):
             if file.omitted:
                 self.notes.append(f"Only the hash is recorded of files over 64 MiB: {shown(f'{key}/{rel}')}.")
-
-
-def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
-    for rel, file in found.files.items():
-        root.put(rel, file)
-    if last is not None:
-        for rel in found.unreadable:
-            root.take_over(rel, last)
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
@@ -320,7 +303,9 @@ class History(HistoryReader):
         self._last_problems = snapshot.notes[:_MOST_NOTES]
         commit = None
         if tree is not None and (last is None or tree != last.tree):
-            shares = self._shares(repository, sink, last, snapshot, share)
+            changes = seen_changes(repository, sink, last, snapshot.tree) if share is not None else ()
+            at_ms = last.commit.at_ms if last else None
+            shares = share(changes, at_ms) if share is not None and changes else ()
             if len(shares) > 1:
                 commit = self._commit_shares(repository, sink, last, snapshot, signature, shares)
             else:
@@ -337,19 +322,6 @@ class History(HistoryReader):
                 (self._path / _BEGUN).touch(0o600)
                 for left in self._path.glob(f"{_ONCE_BEGUN}*"):
                     left.unlink()
-
-    @staticmethod
-    def _shares(
-        repository: Repository,
-        sink: ObjectSink,
-        last: StoredCommit | None,
-        snapshot: Snapshot,
-        share: Sharer | None,
-    ) -> Sequence[Share]:
-        if share is None:
-            return ()
-        changes = seen_changes(repository, sink, last, snapshot.tree)
-        return share(changes, last.commit.at_ms if last else None) if changes else ()
 
     def _commit_shares(
         self,

@@ -24,13 +24,11 @@ from reverie.memory.history.repository import (
     Folder,
     Leaf,
     Loader,
-    Merge,
     MissingVersionError,
     Repository,
     StoredCommit,
     TreeEntry,
     escape_rel,
-    merge_versions,
     unescape_rel,
 )
 from reverie.memory.history.roots import (
@@ -48,6 +46,8 @@ COMMITS_A_PAGE = 1_000
 _MOST_COMPARED = 40
 _MOST_COMPARED_BYTES = 256 * 1024
 _SIMILAR = 0.5
+_EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+"""The id of an empty file."""
 
 What = Literal["created", "changed", "deleted", "renamed", "moved-away"]
 
@@ -178,7 +178,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
             return self._folder_counterpart(entry, candidates)
         same = [place for place, leaf in candidates if leaf.id == entry.id]
         if same:
-            return self._nearest(same, empty=self._is_empty(entry.id))
+            return self._nearest(same, empty=entry.id.hex() == _EMPTY)
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
@@ -276,9 +276,6 @@ class _CommitStep(Struct, frozen=True, dict=True):
         if len(content) > _MOST_COMPARED_BYTES:
             return Counter()
         return Counter(line for line in content.split(b"\n") if line.strip())
-
-    def _is_empty(self, blob: bytes) -> bool:
-        return blob.hex() == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 
 def leaves_at(repository: Repository, tree: bytes, place: HistoryPlace) -> Iterator[tuple[str, str]]:
@@ -600,10 +597,7 @@ class HistoryReader:
             if repository is None or tip is None:
                 return [None] * len(places)
             tree = repository.commit(tip).tree
-            found = [
-                repository.entry(tree, (key_name(place.key), FILES, *escape_rel(place.rel)))
-                for place in places
-            ]
+            found = [repository.entry(tree, place.names) for place in places]
             return [None if each is None or each.is_tree else repository.blob(each.id) for each in found]
 
     def is_newest(self, place: HistoryPlace, content: bytes, mode: int) -> bool:
@@ -659,13 +653,6 @@ class HistoryReader:
             yield VersionChange(
                 key, rel, versions[0], versions[1], before.data.get(rel), after.data.get(rel), self._content
             )
-
-    def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
-        """Return the three-way merge of the lines of `ours` and `theirs`, which both come from `base`.
-
-        See `Merge` for conflicts.
-        """
-        return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:
         """Read the whole history, and return one sentence for each problem; empty for an intact history."""
