@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from reverie.values import Struct, as_dict, field
+from reverie.values import Struct, as_dict, columns, field
 
 What = Literal["number", "version", "name", "negation", "certainty", "merged", "generalised", "place"]
 """The way in which a fact changed its meaning.
@@ -162,11 +162,7 @@ class ReportCard(Struct, frozen=True):
             "facts": self.facts,
             "kept": self.kept,
             "changed": [
-                {
-                    **{key: getattr(each, key) for key in ("path", "line", "before", "after", "what")},
-                    "newPath": each.new_path,
-                    "newLine": each.new_line,
-                }
+                columns(each, "path line before after what new_path new_line")
                 for each in self.changed[:_LISTED]
             ],
             "invented": _listed(self.invented),

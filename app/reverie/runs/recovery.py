@@ -22,7 +22,7 @@ from reverie.errors import Busy, Unavailable, UserError
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.journal import Journal, ops_of
-from reverie.runs.record import RunRecord, RunStore, not_applied
+from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.transaction import Recovered, Transaction
 from reverie.text.summaries import some
 from reverie.values import replace
@@ -108,7 +108,7 @@ class Recovery:
     def _finish(
         self, record: RunRecord, journal: Journal | None, recovered: Recovered, summary: str
     ) -> RunRecord:
-        outcome = "completed" if recovered.committed else "interrupted"
+        outcome: Outcome = "completed" if recovered.committed else "interrupted"
         ops = record.ops or ops_of(journal)
         if not recovered.committed:
             ops = not_applied(ops, "the run was interrupted", left=recovered.left)
@@ -130,9 +130,7 @@ class Recovery:
             details={key: value for key, value in record.details.items() if key != "pending"}
             | {"recovered": True},
         )
-        return self._runs.finish(
-            finished, outcome="completed" if recovered.committed else "interrupted", ended_at=self._clock()
-        )
+        return self._runs.finish(finished, outcome=outcome, ended_at=self._clock())
 
 
 def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -> str:
@@ -141,12 +139,8 @@ def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -
         return planned or "Finished by recovery: all changes were in place."
     count = len(recovered.restored)
     put_back = f"{some(count, 'file')} put back" if count else "nothing had changed"
-    left = (
-        (
-            " These files were not restored, because another program changed them since: "
-            f"{', '.join(recovered.left)}."
-        )
-        if recovered.left
-        else ""
-    )
+    left = ""
+    if recovered.left:
+        left = " These files were not restored, because another program changed them since: "
+        left += f"{', '.join(recovered.left)}."
     return f"Interrupted; {put_back}.{left}"

@@ -25,6 +25,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -33,12 +34,13 @@ from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import Busy, Conflict, UserError, warned
 from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.memory.listing import no_check
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage import UsageLog
 from reverie.memory.write_guard import WriteGuard
 from reverie.runs.activity import Activity
-from reverie.runs.journal import Journal, UsageDelta
+from reverie.runs.journal import UsageDelta
 from reverie.runs.record import (
     SUCCEEDED,
     Op,
@@ -367,14 +369,10 @@ class Job(ABC, Generic[Thought]):
         `why`: the reason, as the beginning of a sentence. `undone`: the result of restoring the files that
         the run had changed.
         """
-        left = (
-            (
-                " These files were not restored, because another program changed them meanwhile: "
-                f"{', '.join(undone.left)}."
-            )
-            if undone.left
-            else ""
-        )
+        left = ""
+        if undone.left:
+            left = " These files were not restored, because another program changed them meanwhile: "
+            left += f"{', '.join(undone.left)}."
         if undone.pending:
             return f"{why}; some files could not be restored yet: {', '.join(undone.pending)}.{left}"
         if undone.left:
@@ -572,26 +570,18 @@ class Run(Generic[Thought]):
             ops=() if plan.coverage is not None or plan.for_review else ops,
         )
         if not plan.for_review:
-            self._apply(transaction, journal, plan)
+            # Each run needs only one of the two.
+            commit, covered = partial(job.commit, plan, self._now), journal.coverage is not None
+            transaction.apply(
+                journal,
+                commit=commit if covered else no_check,
+                confirm=no_check if covered else commit,
+                check=self._check,
+            )
         return replace(
             _end(plan.outcome or ("completed" if journal.intents else "unchanged"), plan, ops),
             changed=() if plan.for_review else tuple(transaction.paths(journal)),
             companions=tuple(each.rel for each in journal.intents if each.key == COMPANIONS),
-        )
-
-    def _apply(self, transaction: Transaction, journal: Journal, plan: Plan) -> None:
-        def commit() -> None:
-            self._job.commit(plan, self._now)
-
-        def no_op() -> None:
-            """Do nothing, in place of `commit` or `confirm`: each run needs only one of the two."""
-
-        covered = journal.coverage is not None
-        transaction.apply(
-            journal,
-            commit=commit if covered else no_op,
-            confirm=no_op if covered else commit,
-            check=self._check,
         )
 
     def _observe(self, plan: Plan) -> None:
