@@ -272,7 +272,7 @@ class MemoryLines:
             listing = scan_scope(root, home.caps, usage, partial(home.usage_key, root))
             entries.extend(dict(entry) for entry in index_entries(listing, scope, home.caps))
         answer: dict[str, Any] = {"success": True, "entries": entries}
-        if problem := self._parts.usage.closed_problem():
+        if problem := self._parts.usage.problem(or_damaged=False):
             answer["warnings"] = [problem]
         return answer
 

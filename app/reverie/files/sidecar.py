@@ -26,7 +26,7 @@ import json
 import math
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring as _quote
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -279,6 +279,23 @@ class Sidecar:
             cause="Another program keeps changing the file.",
             next_step="Wait until that program is done, then try again.",
         )
+
+    def collect(self, items: Mapping[str, Any]) -> None:
+        """Add each value of `items` to the list that the file has under its key, unless it is in the list.
+
+        Raises as `update` does.
+        """
+
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            for key, item in items.items():
+                known = data.setdefault(key, [])
+                if not isinstance(known, list):
+                    known = data[key] = [known]
+                if item not in known:
+                    known.append(item)
+            return data
+
+        self.update(change)
 
     def _change_once(self, change: Change) -> dict[str, Any]:
         raw = self._bytes()

@@ -91,11 +91,6 @@ class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
     """The role of the file in a consolidation."""
 
 
-def name_only(rel: str) -> MemoryFile:
-    """Return a memory of which only the path is known; all other fields have empty or default values."""
-    return MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "")
-
-
 class ScopeUsage(Struct, frozen=True):
     """The pins and uses of the files of one root (directory of memories)."""
 
@@ -490,9 +485,8 @@ class NameScanner(ScopeScanner):
         super().__init__(root, NO_CAPS, rules_of=rules_of)
 
     def _take(self, directory: Directory, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
-        rule, role = self._rules_of(rel)
-        file = name_only(rel)
-        self.files.append(file if rule is None and role == "memory" else replace(file, rule=rule, role=role))
+        rules = self._rules_of(rel)
+        self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "", *rules))
 
 
 def _open_folder(descent: Descent, rel: str) -> Directory:
@@ -767,8 +761,25 @@ def scan_scope(
     def look() -> ScopeListing:
         rels = dirty_rels(root, dirty) if previous is not None and dirty is not None else None
         if previous is None or rels is None:
-            return _scan_all(root, caps, usage_of, rules_of, use, previous)
-        return _scan_changed(root, caps, usage_of, rules_of, use, previous, rels)
+            scanned_ns = time.time_ns()
+            known = {file.rel: file for file in previous.files} if previous is not None else {}
+            settled_ns = previous.scanned_ns - RACY_NS if previous is not None else 0
+            scanner = ScopeScanner(
+                root, caps, usage_of, rules_of=rules_of, known=known, settled_ns=settled_ns
+            )
+            scanner.scan()
+            files, faults = in_order(scanner.files), scanner.faults
+            directories = sorted(scanner.directories, key=utf16_key)
+        else:
+            # Most files are not examined again, so the time of the earlier scan stays.
+            scanned_ns = previous.scanned_ns
+            update = ListingUpdate(root, caps, usage_of, rules_of, previous, rels)
+            update.run()
+            files, faults, directories = update.files(), update.faults(), update.directories()
+            _update_usage(files, usage_of, previous.use, use)
+        mark_beyond(files, caps)
+        mark_old(files, root)
+        return _listing(root, files, directories, faults, rules_of, use=use, scanned_ns=scanned_ns)
 
     return _checked_listing(root, available, look)
 
@@ -836,61 +847,23 @@ def _checked_listing(
     return listing
 
 
-def _scan_all(
-    root: ScopeRoot,
-    caps: Caps,
-    usage_of: UsageOf,
-    rules_of: RulesOf,
-    use: ScopeUsage | None,
-    previous: ScopeListing | None,
-) -> ScopeListing:
-    started = time.time_ns()
-    known = {file.rel: file for file in previous.files} if previous is not None else {}
-    settled_ns = previous.scanned_ns - RACY_NS if previous is not None else 0
-    scanner = ScopeScanner(root, caps, usage_of, rules_of=rules_of, known=known, settled_ns=settled_ns)
-    scanner.scan()
-    files = in_order(scanner.files)
-    mark_beyond(files, caps)
-    mark_old(files, root)
-    directories = sorted(scanner.directories, key=utf16_key)
-    return _listing(root, files, directories, scanner.faults, rules_of, use=use, scanned_ns=started)
+def _update_usage(
+    files: list[MemoryFile], usage_of: UsageOf, before: ScopeUsage | None, now: ScopeUsage | None
+) -> None:
+    """Update the usage in `files`, in place, where it differs between `before` and `now`.
 
-
-def _scan_changed(
-    root: ScopeRoot,
-    caps: Caps,
-    usage_of: UsageOf,
-    rules_of: RulesOf,
-    use: ScopeUsage | None,
-    previous: ScopeListing,
-    rels: set[str],
-) -> ScopeListing:
-    update = ListingUpdate(root, caps, usage_of, rules_of, previous, rels)
-    update.run()
-    files = update.files()
-    for rel in _used_otherwise(files, previous.use, use):
+    If `before` or `now` is None, all files are compared. `usage_of` returns the present usage of a path.
+    """
+    if before is None or now is None:
+        rels = [file.rel for file in files]
+    else:
+        old, new = before.by_rel, now.by_rel
+        rels = [] if old == new else [rel for rel in old.keys() | new.keys() if old.get(rel) != new.get(rel)]
+    for rel in rels:
         index, is_there = position(files, rel)
         usage = usage_of(rel) or UNUSED
         if is_there and files[index].usage != usage:
             files[index] = replace(files[index], usage=usage)
-    mark_beyond(files, caps)
-    mark_old(files, root)
-    # Most files were not examined again, so the time of the earlier scan stays.
-    at, directories = previous.scanned_ns, update.directories()
-    return _listing(root, files, directories, update.faults(), rules_of, use=use, scanned_ns=at)
-
-
-def _used_otherwise(
-    files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
-) -> list[str]:
-    """Return the paths whose usage differs between `before` and `now`; some may not be in `files`.
-
-    If `before` or `now` is None, return the paths of all `files`.
-    """
-    if before is None or now is None:
-        return [file.rel for file in files]
-    old, new = before.by_rel, now.by_rel
-    return [] if old == new else [rel for rel in old.keys() | new.keys() if old.get(rel) != new.get(rel)]
 
 
 def _listing(

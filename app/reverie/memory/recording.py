@@ -422,7 +422,7 @@ class DiskChangeListener:
         self._guard = guard
         self._after_change = after_change
         self._writing = writing
-        self._warn = warn
+        self.warn = warn
 
     @contextlib.contextmanager
     def exclusive(self, root: ScopeRoot, rel: str = "") -> Iterator[None]:
@@ -450,7 +450,8 @@ class DiskChangeListener:
     def wrote(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
         with self._counting(rel):
-            self._with_key(root, rel, self._note_write)
+            count = partial(self._usage.record_write, own=self._own, counts=self._counts)
+            self._with_key(root, rel, count)
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
@@ -476,16 +477,8 @@ class DiskChangeListener:
             _log.warning("a use of %s is not counted: %s", rel, error)
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
-        self._with_key(root, rel, partial(self._note_pin, pinned))
-
-    def _note_write(self, key: str) -> None:
-        self._usage.record_write(key, own=self._own, counts=self._counts)
-
-    def _note_pin(self, pinned: bool, key: str) -> None:
-        self._usage.set_pinned(key, pinned, own=self._own, counts=self._counts)
-
-    def warn(self, sentence: str) -> None:
-        self._warn(sentence)
+        pin = partial(self._usage.set_pinned, pinned=pinned, own=self._own, counts=self._counts)
+        self._with_key(root, rel, pin)
 
     @contextlib.contextmanager
     def _counting(self, rel: str) -> Iterator[None]:
@@ -494,7 +487,7 @@ class DiskChangeListener:
             yield
         except UserError as error:
             why = " ".join(part for part in (error.cause or error.title, error.next_step) if part)
-            self._warn(f"{rel} was changed, but its pin and usage count were not updated. {why}")
+            self.warn(f"{rel} was changed, but its pin and usage count were not updated. {why}")
 
     def _with_key(self, root: ScopeRoot, rel: str, change: Callable[[str], object]) -> None:
         key = self._home.usage_key(root, rel)

@@ -20,6 +20,7 @@ empty, as it does for the agent, and is kept under another name before the first
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import logging
 import os
@@ -141,19 +142,12 @@ class UsageLog:
                 found[key] = replace(found[key], own_count=min(count, found[key].access_count))
         return found
 
-    def problem(self) -> str:
-        """Return the reason why the usage sidecar cannot be read; empty if it can, or if there is none."""
-        return self._problem(or_damaged=True)
+    def problem(self, *, or_damaged: bool = True) -> str:
+        """Return the reason why the usage sidecar cannot be read; empty if it can, or if there is none.
 
-    def closed_problem(self) -> str:
-        """Return the reason why the system refuses to open the sidecar; empty if it does not.
-
-        A damaged sidecar is not reported: the agent reads no entries from it, and the callers of this method
-        compute what the agent does.
+        With `or_damaged` False, a damaged sidecar is not reported, only one that the system refuses to open:
+        from a damaged one the agent reads no entries.
         """
-        return self._problem(or_damaged=False)
-
-    def _problem(self, *, or_damaged: bool) -> str:
         try:
             found = self._sidecar.read().problem
             problem = found if or_damaged else ""
@@ -322,7 +316,7 @@ class UsageLog:
             kept = base if outcome is None else outcome.ledger
             outcome = _outcome(data, self._file_name(), base, request, by_agent=not self._sidecar.is_ours())
             if outcome.rejected:
-                self._keep_rejected(outcome.rejected)
+                self._rejected.collect(outcome.rejected)
             if self._ledger is not None and outcome.ledger != kept:
                 self._ledger.write(outcome.ledger)
             return outcome.data
@@ -358,29 +352,13 @@ class UsageLog:
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)
 
-    def _keep_rejected(self, rejected: Mapping[str, Any]) -> None:
-        def add(kept: dict[str, Any]) -> dict[str, Any]:
-            for key, raw in rejected.items():
-                versions = kept.setdefault(key, [])
-                if isinstance(versions, list) and raw not in versions:
-                    versions.append(raw)
-            return kept
-
-        self._rejected.update(add)
-
     def _file_test(self) -> Callable[[str], bool]:
         """Return a function that tests whether a key names something on disk.
 
         The function reads the home's roots at its first call.
         """
-        roots: list[ScopeRoot] = []
-
-        def exists(key: str) -> bool:
-            if not roots:
-                roots.extend(self._home.roots())
-            return any(self._stands_for(root, key) for root in roots)
-
-        return exists
+        roots = functools.cache(self._home.roots)
+        return lambda key: any(self._stands_for(root, key) for root in roots())
 
     def _stands_for(self, root: ScopeRoot, key: str) -> bool:
         if root.usage_prefix is None or not key.startswith(root.usage_prefix):

@@ -377,7 +377,7 @@ class CoverageLog:
         def cleaned(raw: dict[str, Any]) -> dict[str, Any]:
             rejected = take_rejected(raw)
             if rejected:
-                self._keep_rejected(rejected)
+                self._rejected.collect(rejected)
             return change(raw)
 
         self._sidecar.update(cleaned)
@@ -391,16 +391,6 @@ class CoverageLog:
         name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)
         bucket = raw.get(name)
         return isinstance(bucket, dict) and key is not None and bucket.get(key) == record
-
-    def _keep_rejected(self, rejected: Mapping[str, Any]) -> None:
-        def change(kept: dict[str, Any]) -> dict[str, Any]:
-            for name, bucket in rejected.items():
-                present = kept.setdefault(name, [])
-                if bucket not in present:
-                    present.append(bucket)
-            return kept
-
-        self._rejected.update(change)
 
 
 def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
