@@ -16,7 +16,6 @@ from reverie.files.directory import is_directory, is_file, is_link, is_there, ow
 RAISING = {"exists", "is_dir", "is_file", "is_symlink", "is_mount"}
 # Who asks here catches what is raised, or asks an entry of a directory that it has listed.
 ASKED_WITH_CARE = {
-    "agents/claude/settings.py",
     "agents/claude/projects.py",
     "files/sqlite.py",
     "doctor/fixes.py",
