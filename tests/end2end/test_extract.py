@@ -19,12 +19,13 @@ from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, pa
 from helpers.model_runs import write_settings
 from helpers.rollouts import START, meta
 from helpers.watching import wait_until
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.locations import bucket_of
 from reverie.cli import main
 from reverie.errors import StoreError
-from reverie.jobs.extraction.stage_one import RolloutSource, StageOneOutput, extracted, is_structured
-from reverie.jobs.extraction.state import ExtractProgress
+from reverie.jobs.extraction.service import ExtractProgress
+from reverie.jobs.extraction.stage_one import StageOneOutput, extracted, is_structured
 from reverie.services.host import Host
 
 
@@ -386,10 +387,10 @@ def test_a_rollout_with_nothing_to_remember_is_looked_at_once_and_takes_no_place
 def test_rollouts_that_always_fail_keep_no_other_out(
     tmp_path: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(source: RolloutSource, items: Any, statements: Any) -> StageOneOutput:
-        if source.thread_id != thread_id(1):
+    def failing(thread: Thread, items: Any, statements: Any) -> StageOneOutput:
+        if thread.id != thread_id(1):
             raise StoreError("Not this one.")
-        return extracted(source, items, statements)
+        return extracted(thread, items, statements)
 
     monkeypatch.setattr("reverie.jobs.extraction.stage_one.extracted", failing)
     home = small_home(tmp_path / "codex", range(1, 10)).root

@@ -18,8 +18,8 @@ from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, memory, settle_on, turn
 from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
 from helpers.rollouts import meta, said, shell
+from reverie.jobs.extraction.service import ExtractProgress
 from reverie.jobs.extraction.stage_one import is_structured
-from reverie.jobs.extraction.state import ExtractProgress
 from reverie.runs.record import RunRecord
 from reverie.services.background import ExtractionService
 
@@ -383,7 +383,7 @@ def test_the_footer_knows_what_waits_and_when_something_was_done_last(home: Path
     before = desk.status()
     assert (before.last_at, before.last_outcome, before.waiting, before.holder) == (None, "", 2, "")
     assert before.engine == "rules"
-    assert [each.thread_id for each in desk.candidates() if each.chosen] == ids(2, 1)
+    assert [each.id for each in desk.plan().chosen] == ids(2, 1)
     assert not any((home / "memories").iterdir())
     extract(home, profile)
     after = desk.status("/projects/demo")

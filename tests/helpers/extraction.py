@@ -12,7 +12,7 @@ from helpers.codex_home import talk as talk
 from helpers.rollouts import START
 from reverie.agents.codex.locations import bucket_of
 from reverie.compose import open_parts
-from reverie.jobs.extraction.state import ExtractResult
+from reverie.jobs.extraction.service import ExtractResult
 from reverie.profile import Profile
 from reverie.services.background import ExtractionService
 from reverie.services.container import HomeContainer

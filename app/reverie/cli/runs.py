@@ -63,10 +63,10 @@ from reverie.values import columns
 if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
     from reverie.jobs.consolidate.triggers import SkippedWorkspace
-    from reverie.jobs.extraction.state import ExtractProgress
+    from reverie.jobs.extraction.service import ExtractProgress
+    from reverie.jobs.extraction.state import ThreadSelection
     from reverie.jobs.single_file.notes_service import NotesOutcome
     from reverie.runs.record import RunResult
-    from reverie.services.background import ExtractCandidate
     from reverie.services.change_log import LoggedChange
     from reverie.services.container import HomeContainer
     from reverie.services.traces import TraceDetail
@@ -418,8 +418,13 @@ def extract(session: Invocation) -> int:
     by_hand = the_workbench(session, the_home(session)).by_hand
     if arguments.dry_run:
         found, to_notes = by_hand.extract_plan(arguments.project)
-        names = "thread_id title project_path updated_at size chosen reason sentence"
-        candidates = [columns(each, names) for each in found]
+        candidates = [
+            {
+                **columns(thread, "threadId=id title projectPath=cwd updated_at size"),
+                **{"chosen": not reason, "reason": reason, "sentence": sentence},
+            }
+            for thread, reason, sentence in found.considered
+        ]
         document = {"candidates": candidates, **({"writes": "notes"} if to_notes else {})}
         print_answer(session.as_json, document, _candidate_lines(found, to_notes=to_notes))
         return DONE
@@ -436,20 +441,20 @@ def extract(session: Invocation) -> int:
     return answers.ended(result)
 
 
-def _candidate_lines(found: Sequence[ExtractCandidate], *, to_notes: bool) -> Iterator[str]:
+def _candidate_lines(found: ThreadSelection, *, to_notes: bool) -> Iterator[str]:
     if to_notes:
         yield "Reverie saves each result as a note, and Codex then merges it into its memory."
     yield from table_lines(
         (
-            "+" if each.chosen else "-",
-            each.thread_id,
-            printable(each.project_path),
-            printable(" ".join(each.title.split())[:60]),
-            each.sentence,
+            "-" if reason else "+",
+            thread.id,
+            printable(thread.cwd),
+            printable(" ".join(thread.title.split())[:60]),
+            sentence,
         )
-        for each in found
+        for thread, reason, sentence in found.considered
     )
-    if not any(each.chosen for each in found):
+    if not found.chosen:
         yield "There is nothing to extract."
 
 

@@ -33,7 +33,7 @@ from typing import Self
 from reverie.errors import Busy, Unavailable, UserError
 from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.locks import LeaseHolder, ProcessId, is_alive, is_ours, this_process
-from reverie.files.sqlite import is_busy, is_damaged, refuse_irregular, set_aside, use_kept_journal, why
+from reverie.files.sqlite import own_database, set_aside, use_kept_journal
 
 _log = logging.getLogger("reverie.files")
 
@@ -137,33 +137,18 @@ class Leases:
 
     @contextlib.contextmanager
     def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection]:
-        uri = f"{self._database.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-        try:
-            refuse_irregular(self._database)
-            connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
-            with contextlib.closing(connection):
-                use_kept_journal(connection)
-                connection.execute("PRAGMA synchronous = OFF")
-                yield connection
-        except sqlite3.Error as error:
-            raise self._in_words(error) from error
-
-    def _in_words(self, error: sqlite3.Error) -> UserError:
-        if is_busy(error):
-            return Busy(
-                "The list of running jobs is in use.",
-                cause=f"Another process kept {self._database.name} locked for {_BUSY_TIMEOUT_S:g} seconds.",
-                next_step="Try again.",
-            )
-        cause, next_step = why(
-            error,
-            f"SQLite reports about {self._database}: {error}.",
+        with own_database(
+            self._database,
+            "The list of running jobs",
             "Check the disk. If the error persists, close Reverie and delete that file: it contains no "
             "memories.",
-            self._database,
-        )
-        kind = _DamagedLeasesError if is_damaged(error) else Unavailable
-        return kind("The list of running jobs cannot be used.", cause=cause, next_step=next_step)
+            create=create,
+            timeout_s=_BUSY_TIMEOUT_S,
+            damaged=_DamagedLeasesError,
+        ) as connection:
+            use_kept_journal(connection)
+            connection.execute("PRAGMA synchronous = OFF")
+            yield connection
 
 
 class _DamagedLeasesError(Unavailable):

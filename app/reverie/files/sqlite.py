@@ -7,7 +7,8 @@ name, since they differ between versions.
 
 Threading: a connection belongs to the thread that opened it, and none is cached. A copy is read on any thread
 but the GUI's; it is created under a name of its own and renamed in one step. Failure: `sqlite3.Error`, which
-the caller turns into a sentence with `is_busy` and `why`; `Unavailable` if a copy cannot be made or read.
+`own_database`, or the caller with `why`, turns into a sentence; `Unavailable` if a copy cannot be made or
+read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import Unavailable, UserError, user_error_from_os
+from reverie.errors import Busy, Unavailable, UserError, user_error_from_os
 from reverie.files.directory import is_directory, is_irregular, open_regular, read_regular
 
 
@@ -47,6 +48,41 @@ def refuse_irregular(database: Path) -> None:
         path = Path(f"{database}{suffix}")
         if is_irregular(path):
             raise sqlite3.OperationalError(f"{path.name} is not a regular file; move it elsewhere")
+
+
+@contextlib.contextmanager
+def own_database(
+    database: Path,
+    what: str,
+    remedy: str,
+    *,
+    create: bool,
+    timeout_s: float,
+    damaged: type[Unavailable] = Unavailable,
+) -> Iterator[sqlite3.Connection]:
+    """Context manager: open a database of Reverie's own, without implicit transactions.
+
+    `create`: create it if it does not exist. `timeout_s`: the time to wait for other connections. An error of
+    SQLite in the block is raised as `Busy`, `damaged` or `Unavailable`, with `what` the database contains as
+    the subject of its title, and `remedy` as the next step if a person cannot fix the cause.
+    """
+    try:
+        refuse_irregular(database)
+        uri = f"{database.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+        with contextlib.closing(
+            sqlite3.connect(uri, uri=True, timeout=timeout_s, isolation_level=None)
+        ) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        if is_busy(error):
+            raise Busy(
+                f"{what} is in use.",
+                cause=f"Another process kept {database.name} locked for {timeout_s:g} seconds.",
+                next_step="Try again.",
+            ) from error
+        cause, next_step = why(error, f"SQLite reports about {database}: {error}.", remedy, database)
+        kind = damaged if is_damaged(error) else Unavailable
+        raise kind(f"{what} cannot be used.", cause=cause, next_step=next_step) from error
 
 
 def use_wal(connection: sqlite3.Connection) -> None:

@@ -4,8 +4,8 @@ A job that runs the loop several times (for another attempt, or for the parts of
 account. If the loop does not complete, its error is raised. The usage and the traces are recorded in either
 case.
 
-Threading: one run, one event loop. Failure: `ProviderError` and the other `UserError`s, `TimedOut`, and
-whatever `StopCheck.check` raises; the loop calls it every 50 ms.
+Threading: one run, one event loop. Failure: `ProviderError`, `ModelRunFailed` and the other `UserError`s,
+`TimedOut`, and whatever `StopCheck.check` raises; the loop calls it every 50 ms.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from reverie.llm.client import Account, ModelClient, spent
+from reverie.llm.client import Account, ModelClient, no_end, spent
 from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult
 from reverie.llm.provider import TokenUsage
 from reverie.llm.tools import Tool
@@ -70,8 +70,8 @@ class ModelWork:
 
         `system`, `task`: the two parts of the prompt. `vault` replaces secrets. `observer` gets the events of
         the loop; `follow_up` gets the model's last text and returns a further message, or None to end;
-        `answer_schema` is the JSON schema of the final answer. Raises the error that ended the loop, or
-        `TimedOut`.
+        `answer_schema` is the JSON schema of the final answer. Raises the error that ended the loop,
+        `ModelRunFailed` if a limit did, or `TimedOut`.
         """
         trace, before = Trace(vault.scrub, clock=self._asking.clock), self._usage
         self._traces.append(trace)
@@ -106,6 +106,8 @@ class ModelWork:
             raise TimedOut
         if result.error is not None:
             raise result.error
+        if result.outcome != "completed":
+            raise no_end(result.outcome, agent_limits.max_steps)
         return result
 
 
@@ -123,3 +125,15 @@ def last_line(text: str) -> str:
 def step_of(event: AgentEvent) -> str:
     """Return the text of a progress step for a tool call: its command (or tool) and its path."""
     return f"{event.arguments.get('command', event.tool)} {event.arguments.get('path') or ''}".strip()
+
+
+def steps_to(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
+    """Return an observer of the agent loop that sends retries and tool calls to `tell` as text."""
+
+    def on_event(event: AgentEvent) -> None:
+        if event.kind == "retry":
+            tell(event.text)
+        elif event.kind == "tool":
+            tell(step_of(event))
+
+    return on_event

@@ -17,30 +17,18 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reverie.agents.capabilities import AgentWriterConfig, Thread
+from reverie.agents.capabilities import AgentWriterConfig
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.files.log_file import asked_by, is_debug
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
 from reverie.jobs.consolidate.triggers import TriggerDependencies, Triggers
-from reverie.jobs.extraction.service import (
-    Engines,
-    ExtractDependencies,
-    ExtractRequest,
-    ExtractService,
-    ExtractView,
-)
+from reverie.jobs.extraction.service import ExtractProgress, ExtractResult, ExtractView, HomeExtraction
 from reverie.jobs.extraction.stage_one import ModelStageOne, RulesStageOne, preference_in
 from reverie.jobs.extraction.stage_two import ModelStageTwo, RulesMerge
-from reverie.jobs.extraction.state import (
-    SKIP_WORDS,
-    ExtractProgress,
-    ExtractResult,
-    ExtractState,
-    SelectionLimits,
-)
+from reverie.jobs.extraction.state import ExtractState, ThreadSelection
 from reverie.jobs.single_file.notes import ModelNotes, NotesEngine, RulesNotes
 from reverie.jobs.single_file.notes_service import (
     NotesDependencies,
@@ -60,7 +48,6 @@ from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
 from reverie.settings import BackgroundSettings, System1Settings, load_settings
 from reverie.text.summaries import phrase
-from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
@@ -357,24 +344,6 @@ class NotesEngines(_Engines):
         return choice.engine, choice.reason
 
 
-class ExtractCandidate(Struct, frozen=True):
-    """One thread (conversation) that was considered for the next extraction."""
-
-    thread_id: str
-    title: str
-    project_path: str
-    updated_at: int | None
-    """The time of the thread's last change (UTC ms); None if unknown."""
-    size: int
-    """The size of the thread's file in bytes; 0 if there is none."""
-    chosen: bool
-    """Whether the next extraction reads the thread."""
-    reason: str = ""
-    """The identifier of the reason why the thread is not chosen; empty if it is."""
-    sentence: str = ""
-    """The same reason as a sentence for people; empty if the thread is chosen."""
-
-
 class ExtractionService:
     """The service that extracts memories from the rollouts (files of conversations) of one Codex home.
 
@@ -406,26 +375,14 @@ class ExtractionService:
         Reads the beginnings of rollouts.
         """
         choice = self.choose(before_consent=True)
-        found = self._service().status(self._request(project_path))
-        return replace(found, engine=choice.engine, why=choice.reason, to_notes=self.to_notes)
+        return self._extraction(project_path).status(choice.engine, choice.reason)
 
-    def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
-        """Return every thread (conversation) that was considered for the next extraction.
+    def plan(self, project_path: str | None = None) -> ThreadSelection:
+        """Return the threads (conversations) that the next extraction reads, and the others with the reason.
 
-        Those that the extraction reads come first. `project_path`: only the threads of this directory; None:
-        of all.
+        `project_path`: only the threads of this directory; None: of all.
         """
-        found = self._service().plan(self._request(project_path))
-        chosen = tuple(_candidate(each) for each in found.chosen)
-        return chosen + tuple(
-            replace(
-                _candidate(each.thread),
-                chosen=False,
-                reason=each.reason,
-                sentence=f"Left out: {SKIP_WORDS[each.reason]}.",
-            )
-            for each in found.skipped
-        )
+        return self._extraction(project_path).plan()
 
     def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
         """Return the engine that would read the conversations (stage one of the extraction), and why.
@@ -464,36 +421,19 @@ class ExtractionService:
             self._models.provider(name)  # raises before the run begins
             if not by_hand:
                 self._models.require_consent(name)
-        engines = Engines(
+        extraction = self._extraction(project_path, trigger=trigger, cancel=cancel, progress=progress)
+        return extraction.run(
             one,
             lambda: RulesStageOne(_statements) if one == RULES else ModelStageOne(self._models.asking(one)),
             lambda: RulesMerge() if two == RULES else ModelStageTwo(self._models.asking(two)),
         )
-        request = self._request(project_path, trigger=trigger)
-        return self._service().run(request, engines, cancel=cancel, progress=progress)
 
-    def _request(self, project_path: str | None, *, trigger: str = "manual") -> ExtractRequest:
-        settings = self._parts.read_settings().extract
-        return ExtractRequest(
-            project_path,
-            SelectionLimits(settings.max_rollouts, settings.idle_seconds * 1000),
-            settings.concurrency,
-            settings.time_limit_s,
-            trigger,
-        )
-
-    def _service(self) -> ExtractService:
+    def _extraction(self, project_path: str | None, **more: Any) -> HomeExtraction:
+        """Return the extraction of this home with the present settings; for the arguments see the class."""
         parts = self._parts
-        return ExtractService(
-            ExtractDependencies(
-                run=parts.run_dependencies,
-                state=ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite"),
-            )
-        )
-
-
-def _candidate(thread: Thread) -> ExtractCandidate:
-    return ExtractCandidate(thread.id, thread.title, thread.cwd, thread.updated_at, thread.size, True)
+        state = ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite")
+        settings = parts.read_settings().extract
+        return HomeExtraction(parts.run_dependencies, state, settings, project_path=project_path, **more)
 
 
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:

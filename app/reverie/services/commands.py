@@ -19,13 +19,13 @@ from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.harvest import HarvestRequest, dream_follows, follow_up
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.triggers import Sweep, SweepResult
-from reverie.jobs.extraction.state import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.service import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.state import ThreadSelection
 from reverie.jobs.single_file.notes_service import NotesOutcome
 from reverie.jobs.single_file.writer_service import WriterOutcome
 from reverie.runs.record import RunResult
 from reverie.services.background import (
     BackgroundJobs,
-    ExtractCandidate,
     ExtractionService,
     open_notes,
     open_writer,
@@ -118,14 +118,14 @@ class RunsByHand:
         outcome = open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
         return outcome, self._lost()
 
-    def extract_plan(self, project_path: str | None) -> tuple[tuple[ExtractCandidate, ...], bool]:
+    def extract_plan(self, project_path: str | None) -> tuple[ThreadSelection, bool]:
         """Return the threads (conversations) that `extract` would consider, and whether results become notes.
 
         The second value is True if each result is written as a note to the agent. `project_path`: only for
         this directory; None: for all. Changes nothing.
         """
         service = ExtractionService(self._parts)
-        return service.candidates(project_path), service.to_notes
+        return service.plan(project_path), service.to_notes
 
     def extract(
         self,

@@ -449,7 +449,7 @@ def test_extracting_again_skips_what_codex_itself_extracted(maker: CodexHomeMake
     parts = extraction_parts(home, tmp_path / "profile", NOW_S * 1000 + 10**11)
     desk = ExtractionService(parts)
     assert desk.to_notes
-    reasons = {each.title: each.reason for each in desk.candidates()}
+    reasons = {each.title: reason for each, reason, _sentence in desk.plan().considered}
     assert reasons["Tests of beta"] == "up-to-date"
     assert extract_at_launch(parts, threading.Event()) is None
     assert "extracts memories itself" in parts.activity.read()[0].text
@@ -481,7 +481,7 @@ def test_a_thread_that_codex_will_extract_or_has_read_is_left_to_it(
     maker.file("config.toml", "[features]\nmemories = true\n")
     parts = extraction_parts(maker.root, tmp_path / "profile", now * 1000)
     desk = ExtractionService(parts)
-    reasons = {each.thread_id: each.reason for each in desk.candidates()}
+    reasons = {each.id: reason for each, reason, _sentence in desk.plan().considered}
     assert reasons == {
         thread_id(1): "by-agent",
         thread_id(2): "by-agent",
@@ -497,7 +497,7 @@ def test_a_thread_that_codex_will_extract_or_has_read_is_left_to_it(
     )
     # Where Codex makes no memories, nobody else will.
     maker.file("config.toml", "[features]\nmemories = true\n[memories]\ngenerate_memories = false\n")
-    reasons = {each.thread_id: each.reason for each in desk.candidates()}
+    reasons = {each.id: reason for each, reason, _sentence in desk.plan().considered}
     assert sorted(reasons.values()) == ["", "", "", "", "archived", "up-to-date"]
 
 

@@ -24,7 +24,7 @@ from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.overlay import DreamOverlay, PairsNoticed
 from reverie.jobs.consolidate.rules.plan import Note, PlannedGroup, plan
 from reverie.jobs.model_work import ModelWork, last_line, step_of
-from reverie.llm.client import Account, ModelClient, no_end
+from reverie.llm.client import Account, ModelClient
 from reverie.llm.loop import AgentEvent, AgentLimits
 from reverie.llm.memory_tool import memory_spec, memory_tool
 from reverie.llm.prompts import TextMarks, prompt_words
@@ -280,8 +280,6 @@ class ModelEngine(ModelWork):
             ],
             observer=_Watch(guard, progress).on_event,
         )
-        if result.outcome in ("step-limit", "output-limit"):
-            raise no_end(result.outcome, MAX_STEPS)
         overlay.noticed = noticed.pairs
         count = guard.applied
         return last_line(result.text) or (f"{some(count, 'change')}." if count else "No changes needed.")

@@ -445,7 +445,7 @@ class ModelExtractor(ModelWork):
         """
         limits.check()
         fence, proposals = Fence.random(), _Proposals()
-        result = await self._ask(
+        await self._ask(
             limits,
             AgentLimits(MAX_STEPS, limits.deadline),
             self._vault,
@@ -454,9 +454,8 @@ class ModelExtractor(ModelWork):
             tools=[FunctionTool(tool_spec("propose"), proposals.add, frozenset(), frozenset({"candidates"}))],
             follow_up=proposals.reminder,
         )
-        if result.outcome != "completed" or not proposals.said:
-            why = "The model did not say what is worth remembering."
-            raise no_end(result.outcome, MAX_STEPS, why)
+        if not proposals.said:
+            raise no_end("completed", MAX_STEPS, "The model did not say what is worth remembering.")
         return proposals.items
 
 

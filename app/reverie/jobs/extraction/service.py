@@ -5,7 +5,8 @@ stage two, because Codex adds the notes to its memory itself.
 
 Order: recovery of an interrupted run; the selection; the rollouts, several at a time (if one fails, the
 others continue); the directories with new traces, and those whose previous consolidation did not finish.
-Nothing else in the home is written, in particular not its databases.
+Nothing else in the home is written, in particular not its databases. Every decision and result is an entry in
+Activity (`extract.<event>`) and a line in the log.
 
 Threading: blocking; any thread but the GUI's. `progress` is called on the thread of the run. Failure: always
 reported in the one result; only bugs are raised.
@@ -15,10 +16,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -29,28 +31,19 @@ from reverie.agents.codex.transcript import RolloutHead, rollout_head
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import Busy, StoreError, Unavailable, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
-from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.lease import LeaseHeld
 from reverie.files.rooted import RootedDirectory
-from reverie.jobs.extraction.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
-from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging, is_phase_one
+from reverie.jobs.extraction.layout import INDEX, NewTrace, TraceHeader, is_phase_one, laid_out
+from reverie.jobs.extraction.stage_one import Extracted, StageOneEngine, normalised, redacted
+from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging
 from reverie.jobs.extraction.state import (
-    INDEX,
     SKIP_WORDS,
     DirectoryRow,
-    ExtractionReporter,
-    ExtractProgress,
-    ExtractResult,
     ExtractState,
-    NewTrace,
-    PartEnd,
-    SelectionLimits,
     SkippedThread,
-    Stage,
-    Tell,
+    SkipReason,
     ThreadRow,
     ThreadSelection,
-    TraceHeader,
-    laid_out,
     select,
 )
 from reverie.jobs.model_work import costs_of
@@ -58,56 +51,131 @@ from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
-from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord
+from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, RunResult
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunDependencies, RunEnd, Thought, recover
 from reverie.runs.stops import RunLimits, stop_of
 from reverie.runs.transaction import LeaseLost
+from reverie.text.redact import redact
 from reverie.text.summaries import some, with_write_protected
-from reverie.values import Struct, columns, field, replace
+from reverie.values import Struct, columns, replace
 
-
-class ExtractDependencies(Struct, frozen=True):
-    """Services and state for the extraction of one home."""
-
-    run: RunDependencies
-    state: ExtractState
-
-    @property
-    def extraction(self) -> Extraction:
-        """The interface of the home for extraction.
-
-        Raises `Unavailable` if the agent has no threads (conversations).
-        """
-        extraction = self.run.home.extraction
-        if extraction is None:
-            raise Unavailable(
-                "There is nothing to extract in this home.",
-                cause="Only Codex sessions can be turned into memories with this command.",
-                next_step="Select a Codex home.",
-                reason="not-codex",
-            )
-        return extraction
-
-
-def context_of(cwd: str, bucket: str) -> ScopeContext:
-    """Return the context of the memory of the directory `cwd`, stored under the folder name `bucket`.
-
-    The layout is that of the first generation of Codex homes; other layouts that exist are ignored.
-    """
-    return ScopeContext(None, cwd, None, store=f"project/{bucket}")
-
-
-def sweep(parts: ExtractDependencies, root: ScopeRoot) -> None:
-    """Remove hidden temporary files that killed processes left in `root`; errors are ignored."""
-    home, lock_dir = parts.run.home, parts.run.guard.lock_dir
-    with contextlib.suppress(UserError), write_locks(home, (root,), lock_dir=lock_dir):
-        RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
-
+if TYPE_CHECKING:
+    from reverie.settings import ExtractSettings
 
 LEASE_S = 600.0
 KIND: RunKind = "extract"
 READ_ALREADY = "read-already"
 """The reason of a skipped directory: the last consolidation has read the same traces."""
+_ROUNDS = 3
+_log = logging.getLogger("reverie.rollouts")
+
+PartKind = Literal["rollout", "directory"]
+Stage = Literal[
+    "waiting", "reading", "thinking", "writing", "persisted", "consolidated", "failed", "skipped", "cancelled"
+]
+
+
+class ExtractProgress(Struct, frozen=True):
+    """The progress of one rollout or one directory."""
+
+    kind: PartKind
+    id: str
+    """The id of the thread, or the bucket of the directory."""
+    title: str
+    project_path: str
+    stage: Stage = "waiting"
+    text: str = ""
+    """Details as a sentence; may be empty."""
+    done: int = 0
+    """The number of parts of this kind that have ended, of `total`."""
+    total: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """True if this is the last stage of the part."""
+        return self.stage in ("persisted", "consolidated", "failed", "skipped", "cancelled")
+
+
+class PartEnd(RunResult, frozen=True, kw_only=True):
+    """The end of one rollout's extraction or of one directory's consolidation.
+
+    `id`: the id of the thread, or the bucket of the directory. The outcome is `skipped` if another process
+    does or has just done the work.
+    """
+
+    kind: PartKind
+    id: str
+    title: str
+    project_path: str
+
+    @property
+    def bucket(self) -> str:
+        """The name of the folder in which the memory of the directory is stored."""
+        return bucket_of(self.project_path)
+
+    @property
+    def stage(self) -> Stage:
+        """The last stage of the part."""
+        if self.outcome in ("cancelled", "skipped"):
+            return self.outcome
+        if not self.succeeded:
+            return "failed"
+        if self.kind == "directory":
+            return "consolidated"
+        return "persisted" if self.outcome == "completed" else "skipped"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return this part as `reverie extract --json` prints it."""
+        name = "threadId" if self.kind == "rollout" else "bucket"
+        return {
+            name: self.id,
+            **columns(self, "title project_path outcome reason summary run_id"),
+            "usage": None if self.usage is None else dict(self.usage),
+            "costUsd": self.cost_usd,
+        }
+
+
+class ExtractResult(RunResult, frozen=True, kw_only=True):
+    """The result of an extraction: how each rollout and each directory ended.
+
+    `candidates`: the number of threads that were selected.
+    """
+
+    engine: str
+    candidates: int = 0
+    rollouts: tuple[PartEnd, ...] = ()
+    directories: tuple[PartEnd, ...] = ()
+    skipped: tuple[SkippedThread, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as `reverie extract --json` prints it."""
+        return {
+            **columns(self, "outcome reason summary engine candidates"),
+            "rollouts": [part.as_json() for part in self.rollouts],
+            "directories": [part.as_json() for part in self.directories],
+            "skipped": [
+                {"threadId": each.thread.id, "reason": each.reason, "sentence": SKIP_WORDS[each.reason]}
+                for each in self.skipped
+            ],
+        }
+
+
+class ExtractView(Struct, frozen=True):
+    """The state of the extraction of memories from conversations, for one directory or for all."""
+
+    last_at: int | None
+    """The time at which something was last extracted or consolidated (UTC ms)."""
+    last_outcome: str
+    """The outcome of the last consolidation; empty before the first."""
+    waiting: int
+    """The number of threads that wait for extraction."""
+    holder: str
+    """The process that is consolidating now, as text; empty if there is none."""
+    engine: str
+    """The engine that an extraction would use; `why` is the reason for it."""
+    why: str
+    to_notes: bool
+    """Whether each result becomes a note to the agent."""
 
 
 def rollout_lease_name(home_id: str, thread_id: str) -> str:
@@ -120,40 +188,330 @@ def directory_lease_name(home_id: str, bucket: str) -> str:
     return f"consolidate:{home_id}:{bucket}"
 
 
-class Around(Struct, frozen=True):
-    """The parameters that all runs of one extraction share."""
+def context_of(cwd: str) -> ScopeContext:
+    """Return the context of the memory of the directory `cwd`.
 
-    parts: ExtractDependencies
-    reporter: ExtractionReporter
-    limits_for: Callable[[Lease], RunLimits]
-    """A function that returns the limits of a run that holds the given lease."""
-    time_limit_s: float
-    """The time limit for each rollout and each directory, in seconds."""
-    trigger: str
-    to_notes: bool = False
-    """True if each result becomes a note to the agent.
+    The layout is that of the first generation of Codex homes; other layouts that exist are ignored.
+    """
+    return ScopeContext(None, cwd, None, store=f"project/{bucket_of(cwd)}")
 
-    The directories then have no files of their own.
+
+class HomeExtraction:
+    """One extraction of a home: its parameters, its plan, and its run.
+
+    `project_path`: the directory to whose threads it is restricted; None for all. `trigger`: `manual` or
+    `launch`. `cancel`: an event that ends it; None: it cannot be cancelled. `progress` gets each step.
     """
 
-    def root(self, cwd: str, bucket: str) -> ScopeRoot:
-        """Return the root of a directory's memory.
+    def __init__(
+        self,
+        parts: RunDependencies,
+        state: ExtractState,
+        settings: ExtractSettings,
+        *,
+        project_path: str | None = None,
+        trigger: str = "manual",
+        cancel: threading.Event | None = None,
+        progress: Callable[[ExtractProgress], None] = lambda _progress: None,
+    ) -> None:
+        self.parts = parts
+        self.state = state
+        self.settings = settings
+        self.trigger = trigger
+        self.cancel = cancel or threading.Event()
+        self._project_path = project_path
+        self._cwd = None if project_path is None else normalised_cwd(project_path)
+        self._progress = progress
+        self.to_notes = parts.home.extraction is not None and parts.home.extraction.extracts_to_notes
+        """Whether each result becomes a note to the agent."""
+        self._done = self._total = 0
 
-        Raises `StoreError` if it is read-only or reached through a link.
+    @property
+    def agent(self) -> Extraction:
+        """The interface of the home for extraction.
+
+        Raises `Unavailable` if the agent has no threads (conversations).
         """
-        root = self.parts.run.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
-        _refuse_links(f"The memory of {cwd}", root, root.directory, *root.directory.parents[:2])
+        extraction = self.parts.home.extraction
+        if extraction is None:
+            raise Unavailable(
+                "There is nothing to extract in this home.",
+                cause="Only Codex sessions can be turned into memories with this command.",
+                next_step="Select a Codex home.",
+                reason="not-codex",
+            )
+        return extraction
+
+    def plan(self) -> ThreadSelection:
+        """Return the threads (conversations) to extract from, without changing anything.
+
+        The beginning of a rollout, the file of a thread, is read if the agent's database lacks facts about
+        the thread. Raises `Unavailable`.
+        """
+        agent, now_ms = self.agent, self.parts.clock()
+        rows, failures = self.state.rows(), self.state.failures()
+        by_agent, threads = agent.extracted_at(), agent.threads()
+        left = agent.left_to_agent(now_ms) if self.to_notes else frozenset()
+        failed = {each.id for each in threads if failures.get(each.id) == (each.updated_at or 0)}
+        heads: dict[str, Thread] = {}
+
+        def stored(thread_id: str) -> int | None:
+            row = rows.get(thread_id)
+            if row is None or self.is_wanted_again(row):
+                return by_agent.get(thread_id)
+            return max(row.source_updated_at, by_agent.get(thread_id, 0))
+
+        def may_belong(thread: Thread) -> bool:
+            if not thread.cwd:
+                return thread.id not in heads
+            return self._cwd is None or thread.cwd in (self._project_path, self._cwd)
+
+        while True:
+            known = [heads.get(each.id, each) for each in threads]
+            found = select(list(filter(may_belong, known)), stored, self.settings, now_ms, failed, left)
+            unread = [
+                each
+                for each in found.chosen
+                if each.id not in heads and not (each.cwd and each.source and each.title)
+            ]
+            if not unread:
+                lost = [SkippedThread(each, "no-directory") for each in heads.values() if not each.cwd]
+                return ThreadSelection(found.chosen, (*found.skipped, *lost))
+            heads |= {each.id: _with_head(each) for each in unread}
+
+    def is_wanted_again(self, row: ThreadRow) -> bool:
+        """Return True if a person reverted the extraction of a thread and has now asked for another one.
+
+        `row`: the stored row of the thread, which names the run of its extraction.
+        """
+        with contextlib.suppress(UserError):  # the run has no record, or it was pruned
+            return self.trigger != "launch" and self.parts.runs.load(row.run_id).reverted
+        return False
+
+    def _directories(self) -> dict[str, DirectoryRow]:
+        """Return the rows of the directories to which the extraction is restricted, by bucket."""
+        found = self.state.directories()
+        only = found if self._cwd is None else {bucket_of(self._cwd)}
+        return {bucket: row for bucket, row in found.items() if bucket in only}
+
+    def status(self, engine: str, why: str) -> ExtractView:
+        """Return the state of the extraction for the footer; `why`: the reason for the choice of `engine`."""
+        parts, directories, chosen = self.parts, self._directories(), self.plan()
+        last = max(directories.values(), key=lambda each: each.consolidated_at or 0, default=None)
+        times = [each.consolidated_at for each in directories.values() if each.consolidated_at is not None]
+        only = None if self._cwd is None else bucket_of(self._cwd)
+        times += [row.generated_at for row in self.state.rows().values() if only in (None, row.bucket)]
+        holders = (parts.leases.holder(directory_lease_name(parts.home_id, bucket)) for bucket in directories)
+        held = next((holder for holder in holders if holder is not None), None)
+        return ExtractView(
+            max(times, default=None),
+            "" if last is None else last.outcome,
+            len(chosen.chosen) + chosen.counts().get("over-the-limit", 0),
+            "" if held is None else f"Process {held.owner.pid}: {held.purpose}",
+            engine,
+            why,
+            self.to_notes,
+        )
+
+    def run(
+        self, engine: str, stage_one: Callable[[], StageOneEngine], stage_two: Callable[[], StageTwoEngine]
+    ) -> ExtractResult:
+        """Extract from the selected rollouts, then consolidate their directories; return the result.
+
+        The functions make the engines of each rollout and of each directory; `engine` is the name of the
+        former. Runs an event loop of its own.
+        """
+        parts = self.parts
+        try:
+            parts.guard.require_context(parts.home.context(project_path=self._project_path))
+        except ReadOnlyStore as error:
+            self.note("skipped", str(error), {"reason": error.reason})
+            return ExtractResult("", "failed", str(error), error.reason, engine=engine)
+        try:
+            refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
+            recover(parts, "recovery before an extraction")
+            selection = self.plan()
+            unfinished = {bucket for bucket, row in self._directories().items() if row.waiting}
+        except UserError as error:
+            title, reason, next_step = error.title, error.reason, error.next_step
+            return ExtractResult("", "failed", title, reason, next_step=next_step, engine=engine)
+        self._note_selection(selection, engine)
+        return asyncio.run(self._both_stages(selection, unfinished, engine, stage_one, stage_two))
+
+    async def _both_stages(
+        self,
+        selection: ThreadSelection,
+        unfinished: Collection[str],
+        engine: str,
+        stage_one: Callable[[], StageOneEngine],
+        stage_two: Callable[[], StageTwoEngine],
+    ) -> ExtractResult:
+        """Extract from the threads of `selection`, then consolidate; return the result with its summary.
+
+        `unfinished`: the buckets whose last consolidation did not finish. For the others see `run`.
+        """
+        ends = await self._carried_out([RolloutRun(self, each, stage_one()) for each in selection.chosen])
+        rollouts = tuple(end for end in ends if end.outcome != "skipped")
+        late = [
+            SkippedThread(thread, "lease-held" if end.reason == "lease-held" else "changed")
+            for thread, end in zip(selection.chosen, ends, strict=True)
+            if end.outcome == "skipped"
+        ]
+        touched = {end.bucket for end in rollouts if end.succeeded}.union(unfinished)
+        directories = await self._consolidated(touched, stage_two)
+        parts = (*rollouts, *directories)
+        bad = [part for part in parts if not part.succeeded]
+        done = sum(end.outcome == "completed" for end in rollouts)
+        empty = sum(end.outcome == "unchanged" for end in rollouts)
+        consolidated = sum(end.succeeded for end in directories)
+        summary = f"{some(done, 'session')} extracted, {some(consolidated, 'directory')} consolidated"
+        summary += f", {empty} with nothing to remember" if empty else ""
+        summary += f", {len(bad)} failed: {bad[0].summary}" if bad else "."
+        outcome: Outcome = "completed" if any(part.succeeded for part in parts) else "unchanged"
+        reason = next_step = ""
+        if self.cancel.is_set():
+            outcome, summary, reason = "cancelled", f"Cancelled. {summary}", "cancelled"
+        elif bad:
+            outcome, reason, next_step = "failed", bad[0].reason, bad[0].next_step
+        elif not parts:
+            summary = "There is nothing to extract."
+        return ExtractResult(
+            "",
+            outcome,
+            summary,
+            reason,
+            next_step=next_step,
+            engine=engine,
+            candidates=len(selection.chosen),
+            rollouts=rollouts,
+            directories=directories,
+            skipped=(*selection.skipped, *late),
+        )
+
+    async def _consolidated(
+        self, touched: Collection[str], stage_two: Callable[[], StageTwoEngine]
+    ) -> tuple[PartEnd, ...]:
+        """Consolidate the directories in `touched` that wait for it; return how each part ended.
+
+        There are up to three rounds: another process may add traces meanwhile and leave their consolidation
+        to this process, because this process holds the directory's lock.
+        """
+        ends: dict[str, PartEnd] = {}
+        for _round in range(0 if self.to_notes else _ROUNDS):
+            if self.cancel.is_set():
+                break
+            found = self.state.directories()
+            due = [found[bucket] for bucket in sorted(touched) if bucket in found and found[bucket].waiting]
+            if not due:
+                break
+            text = f"{some(len(due), 'directory')} to consolidate."
+            self.note("directories", text, {"directories": [each.cwd for each in due]})
+            done = await self._carried_out([DirectoryRun(self, each, stage_two()) for each in due])
+            ends |= {end.id: end for end in done if end.outcome != "skipped"}
+            touched = {end.id for end in done if end.succeeded}
+        return tuple(ends.values())
+
+    async def _carried_out(self, jobs: Sequence[ExtractJob[Any]]) -> list[PartEnd]:
+        """Carry out the jobs, a few at a time, and report their progress and ends; return the ends.
+
+        A bug in a job is raised after all jobs have ended.
+        """
+        room = asyncio.Semaphore(self.settings.concurrency)
+        self._done, self._total = 0, len(jobs)
+
+        async def carry_out(job: ExtractJob[Any]) -> PartEnd:
+            async with room:
+                end = await job.go()
+            if end.outcome != "skipped":
+                self._note_end(end)
+            self._done += 1
+            job.tell(end.stage, end.summary)
+            return end
+
+        for job in jobs:
+            job.tell("waiting")
+        ends = await asyncio.gather(*map(carry_out, jobs), return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
+        return [end for end in ends if not isinstance(end, BaseException)]
+
+    def root(self, cwd: str) -> ScopeRoot:
+        """Return the root of the memory to which results about the directory `cwd` are added.
+
+        It is that of the directory, or that of the agent if each result becomes a note. Raises `StoreError`
+        if it is read-only or reached through a link: the agent does not clear memories that it reaches
+        through a link, so Reverie does not change them either.
+        """
+        home = self.parts.home
+        if self.to_notes:
+            root, memory = home.scope_root(home.context(), Scope.GLOBAL), "The memory of Codex"
+            directories = [root.directory]
+        else:
+            root, memory = home.scope_root(context_of(cwd), Scope.PROJECT), f"The memory of {cwd}"
+            directories = [root.directory, *root.directory.parents[:2]]
+        if root.read_only:
+            raise StoreError(f"{memory} was not changed.", cause=root.read_only, reason="read-only")
+        if any(each.is_symlink() for each in directories):
+            raise StoreError(
+                f"{memory} was not changed.",
+                cause=f"{root.directory} is reached through a symbolic link.",
+                next_step="Replace the link with a directory.",
+                reason="link",
+            )
         return root
 
-    def notes_root(self) -> ScopeRoot:
-        """Return the root for notes to the agent.
+    def tell(self, part: ExtractProgress) -> None:
+        """Send the progress of a part, with the number of parts that have ended and their total."""
+        self._progress(replace(part, done=self._done, total=self._total))
 
-        Raises `StoreError` if it is read-only or reached through a link.
+    def note(
+        self,
+        event: str,
+        text: str,
+        details: Mapping[str, Any],
+        *,
+        level: str = "info",
+        run_id: str | None = None,
+    ) -> None:
+        """Report an event in Activity, the log of background work, and in the program's log.
+
+        For the arguments see `Activity.add`.
         """
-        home = self.parts.run.home
-        root = home.scope_root(home.context(), Scope.GLOBAL)
-        _refuse_links("The memory of Codex", root, root.directory)
-        return root
+        _log.debug("extract %s: %s", event, redact(text))
+        self.parts.activity.add(
+            f"extract.{event}",
+            level=level,
+            text=text,
+            home=str(self.parts.home.root),
+            workspace_id=None,
+            run_id=run_id,
+            details=details,
+        )
+
+    def _note_selection(self, selection: ThreadSelection, engine: str) -> None:
+        """Report the chosen threads, and why the others were left out."""
+        counts = selection.counts()
+        left = "; ".join(
+            f"{count} because {SKIP_WORDS[reason]}"  # type: ignore[index]
+            for reason, count in sorted(counts.items())
+        )
+        text = f"{some(len(selection.chosen), 'thread')} to extract, {sum(counts.values())} left out"
+        details = {"chosen": [thread.id for thread in selection.chosen], "skipped": counts, "engine": engine}
+        self.note("candidates", f"{text}{f' ({left})' if left else ''}.", details)
+
+    def _note_end(self, end: PartEnd) -> None:
+        """Report the end of a rollout's extraction or of a consolidation."""
+        event = "consolidation-finished"
+        if end.kind == "rollout":
+            event = "persisted" if end.outcome == "completed" else end.outcome
+        self.note(
+            event,
+            f"{end.title or end.id}: {end.summary}",
+            columns(end, "id project_path reason status=outcome"),
+            level="info" if end.succeeded or end.outcome == "cancelled" else "warning",
+            run_id=end.run_id or None,
+        )
 
 
 class ExtractJob(Job[Thought]):
@@ -170,34 +528,95 @@ class ExtractJob(Job[Thought]):
 
     kind = KIND
     before = "before an extraction"
+    workspace_id = None
+    purpose = "extraction"
+    lease_name: str
+    """The name of the job's own lease."""
+    lease_purpose: str
+    """The text that is shown to others while the job holds its own lease."""
 
     def __init__(
-        self,
-        around: Around,
-        engine: StageOneEngine | StageTwoEngine,
-        part: PartEnd,
-        tell: Callable[[Stage, str], None],
+        self, extraction: HomeExtraction, engine: StageOneEngine | StageTwoEngine, part: ExtractProgress
     ) -> None:
-        self._around = around
-        self._tell = tell
-        self._parts = around.parts
+        self._extraction = extraction
+        self._parts = extraction.parts
         self._part = part
         self._account = engine.account
-        self.workspace_id = None
         self.project_path = part.project_path
-        self.trigger = around.trigger
+        self.trigger = extraction.trigger
         self.engine = engine.name
-        self.purpose = "extraction"
-        self.time_limit_s = around.time_limit_s
+        self.time_limit_s = extraction.settings.time_limit_s
 
     @property
     def source(self) -> str:
         """The name of the engine, which the history records as the source of changes."""
         return self.engine
 
+    @abstractmethod
+    def is_due(self) -> bool:
+        """Return False if another process has just done the work. Called under the job's own lease."""
+
+    @abstractmethod
+    def left_out(self, reason: SkipReason, text: str = "") -> PartEnd:
+        """Report and return that the part is left to another process.
+
+        `text`: what that process does, as a sentence; empty if it has finished.
+        """
+
+    async def go(self) -> PartEnd:
+        """Carry out the job under its own lease, unless another process does or has done it.
+
+        Returns how it ended.
+        """
+        cancel = self._extraction.cancel
+        if cancel.is_set():
+            return self._end(RunResult("", "cancelled", "Cancelled before it started.", "cancelled"))
+        try:
+            lease = self._parts.leases.acquire(self.lease_name, purpose=self.lease_purpose, ttl_s=LEASE_S)
+        except LeaseHeld as held:
+            return self.left_out("lease-held", str(held))
+        except UserError as error:
+            return self._failed(error)
+        with lease:
+            try:
+                if not self.is_due():
+                    return self.left_out("changed")
+            except UserError as error:
+                return self._failed(error)
+            limits = RunLimits(lease, cancel, self.time_limit_s)
+            return self._end(await Run(self._parts, self, limits=limits).go())
+
+    def _end(self, result: RunResult) -> PartEnd:
+        where = columns(self._part, "kind id title project_path=project_path")
+        return PartEnd(**msgspec.structs.asdict(result), **where)
+
+    def _failed(self, error: UserError) -> PartEnd:
+        """Return the end of a part that could not start because of `error`."""
+        stop = stop_of(error, self.time_limit_s)
+        result = RunResult("", stop.outcome, f"{stop.why}.", stop.reason, next_step=stop.next_step)
+        return self._end(result)
+
+    def tell(self, stage: Stage, text: str = "") -> None:
+        """Send `stage`, with details in `text`, as the progress of the part."""
+        self._extraction.tell(replace(self._part, stage=stage, text=text))
+
+    def think_aloud(self, text: str) -> None:
+        """Send `text` as what the engine does now."""
+        self.tell("thinking", text)
+
+    def prepare(self, root: ScopeRoot) -> None:
+        """Raise `ReadOnlyStore` if `root` must not be written; remove what killed processes left in it.
+
+        These are hidden temporary files; errors in removing them are ignored.
+        """
+        guard = self._parts.guard
+        guard.require(root)
+        with contextlib.suppress(UserError), write_locks(self._parts.home, (root,), lock_dir=guard.lock_dir):
+            RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
+
     def waits(self, held: Busy) -> None:
         """Report that the run is waiting for the run that holds the lease."""
-        self._tell("waiting", str(held))
+        self.tell("waiting", str(held))
 
     def costs(self) -> Costs:
         """Return the costs of the engine so far."""
@@ -218,22 +637,6 @@ class ExtractJob(Job[Thought]):
             "projectPath": record.project_path or "",
         }
 
-    async def carried_out(self, limits: RunLimits) -> PartEnd:
-        """Carry out the run within `limits`; return how it ended."""
-        result = await Run(self._parts.run, self, limits=limits).go()
-        return replace(self._part, **msgspec.structs.asdict(result))
-
-    def failed(self, error: UserError) -> PartEnd:
-        """Return the end of a part that could not start because of `error`."""
-        stop = stop_of(error, self.time_limit_s)
-        return replace(
-            self._part,
-            outcome=stop.outcome,
-            summary=f"{stop.why}.",
-            reason=stop.reason,
-            next_step=stop.next_step,
-        )
-
 
 class RolloutRun(ExtractJob[Extracted]):
     """Stage one for one rollout, the file of a conversation, as a job.
@@ -243,53 +646,28 @@ class RolloutRun(ExtractJob[Extracted]):
 
     attempts = 4
 
-    def __init__(
-        self,
-        around: Around,
-        thread: Thread,
-        engine: StageOneEngine,
-        tell: Callable[[Stage, str], None],
-    ) -> None:
-        self._thread = thread
+    def __init__(self, extraction: HomeExtraction, thread: Thread, engine: StageOneEngine) -> None:
+        self._thread = thread = replace(thread, cwd=normalised_cwd(thread.cwd))
         self._engine = engine
         self._known: ThreadRow | None = None
-        self._cwd = normalised_cwd(thread.cwd)
-        self._bucket = bucket_of(self._cwd)
-        part = PartEnd(
-            "",
-            "failed",
-            "",
-            kind="rollout",
-            id=thread.id,
-            title=thread.title,
-            project_path=self._cwd,
-            bucket=self._bucket,
-        )
-        super().__init__(around, engine, part, tell)
+        super().__init__(extraction, engine, ExtractProgress("rollout", thread.id, thread.title, thread.cwd))
+        self.lease_name = rollout_lease_name(self._parts.home_id, thread.id)
+        self.lease_purpose = f"extraction of {thread.id}"
         self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
-    async def go(self) -> PartEnd | SkippedThread:
-        """Extract from the rollout, the file of a conversation, under its lease; return how that ended.
+    def is_due(self) -> bool:
+        """Return False if another process has just extracted from the rollout."""
+        known = self._known = self._extraction.state.rows().get(self._thread.id)
+        if known is None or known.source_updated_at < (self._thread.updated_at or 0):
+            return True
+        return self._extraction.is_wanted_again(known)
 
-        Returns `SkippedThread` if another process is extracting from the rollout or has done so.
-        """
-        thread = self._thread
-        name = rollout_lease_name(self._parts.run.home_id, thread.id)
-        try:
-            lease = self._parts.run.leases.acquire(name, purpose=f"extraction of {thread.id}", ttl_s=LEASE_S)
-        except LeaseHeld:
-            return SkippedThread(thread, "lease-held")
-        except UserError as error:
-            return self.failed(error)
-        with lease:
-            try:
-                known = self._known = self._parts.state.rows().get(thread.id)
-            except UserError as error:
-                return self.failed(error)
-            again = known is not None and asked_again(self._parts, known, self._around.trigger)
-            if known is not None and not again and known.source_updated_at >= (thread.updated_at or 0):
-                return SkippedThread(thread, "changed")
-            return await self.carried_out(self._around.limits_for(lease))
+    def left_out(self, reason: SkipReason, text: str = "") -> PartEnd:
+        """Report and return that the thread is left out for `reason`."""
+        thread, why = self._thread, SKIP_WORDS[reason]
+        details = {"threadId": thread.id, "reason": reason}
+        self._extraction.note("skipped", f"{thread.title or thread.id}: left out, {why}.", details)
+        return self._end(RunResult("", "skipped", f"Left out: {why}.", reason))
 
     async def think(self, run: RunContext) -> Extracted | Plan:
         """Read the rollout (conversation file); return the engine's output, or a plan without changes.
@@ -299,40 +677,99 @@ class RolloutRun(ExtractJob[Extracted]):
         thread = self._thread
         if thread.path is None:
             raise StoreError("The session's transcript (rollout) no longer exists.", reason="no-rollout")
-        source = RolloutSource(thread.id, thread.path, thread.title, self._cwd, thread.git_branch)
-        self._tell("reading", "")
+        self.tell("reading")
         try:
-            found = await self._engine.extract(source, run.limits, lambda text: self._tell("thinking", text))
+            found = await self._engine.extract(thread, thread.path, run.limits, self.think_aloud)
         except FileNotFoundError as error:
             raise StoreError("The transcript was deleted during the run.", reason="no-rollout") from error
-        self._around.reporter.read(thread.id, found.reading, truncated=found.truncated)
-        if found.nothing:
-            return Plan(_nothing_in(found), outcome="unchanged")
-        self._tell("writing", "")
+        self._note_reading(found)
+        if found.output is None:
+            lost = found.reading.broken or found.reading.half_written
+            summary = (
+                "No part of the transcript could be read. Reverie reads it again when it changes."
+                if lost
+                else "The transcript contains nothing to remember. Reverie reads it again when the session "
+                "continues."
+            )
+            return Plan(summary, outcome="unchanged")
+        self.tell("writing")
         return replace(found, output=normalised(found.output))
+
+    def _note_reading(self, found: Extracted) -> None:
+        """Report lines of the rollout that could not be read or are unknown, and that it was truncated."""
+        reading, thread_id = found.reading, self._thread.id
+        if reading.broken or reading.unknown or reading.half_written:
+            text = (
+                f"{thread_id}: {reading.broken} lines could not be read, {reading.unknown} were of an "
+                f"unknown type{', the last one is half-written' if reading.half_written else ''}."
+            )
+            counts = columns(reading, "broken unknown lines")
+            self._extraction.note("parse-errors", text, {"threadId": thread_id, **counts})
+        if found.truncated:
+            text = f"{thread_id}: the transcript was too long for the model, so its middle was left out."
+            self._extraction.note("truncated", text, {"threadId": thread_id})
 
     def accept(self, thought: Extracted, run: RunContext) -> Plan:
         """Return the plan that writes the trace (or the note) on top of the present files."""
         thread, output = self._thread, thought.output
-        header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
+        assert output is not None  # `think` has returned a plan without it
+        header = TraceHeader(thread.id, thread.cwd, str(thread.path), thread.updated_at)
         trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
-        to_notes = self._around.to_notes
-        root = self._around.notes_root() if to_notes else self._around.root(self._cwd, self._bucket)
-        self._parts.run.guard.require(root)
-        sweep(self._parts, root)
-        plan = (
-            planned_note(self._parts, root, trace) if to_notes else planned_traces(self._parts, root, [trace])
-        )
+        root = self._extraction.root(thread.cwd)
+        self.prepare(root)
+        plan = self._note_plan(root, trace) if self._extraction.to_notes else self._trace_plan(root, trace)
         return replace(plan, outcome="completed", record={"summary": output.summary})
+
+    def _note_plan(self, root: ScopeRoot, new: NewTrace) -> Plan:
+        """Return the plan that writes the result as a note to the agent.
+
+        The agent adds the note to its memory itself.
+        """
+        header, title = new.header, " ".join(new.title.split())
+        rel = self._extraction.agent.note_path(title, self._parts.clock(), header.thread_id)
+        about = f"About the session {header.thread_id} in {header.cwd}"
+        text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
+        change = FileChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
+        return Plan(f"Note for Codex written: {new.summary[:80].rstrip('.')}.", (change,))
+
+    def _trace_plan(self, root: ScopeRoot, new: NewTrace) -> Plan:
+        """Return the plan that adds the trace `new` to the present files of the directory `root`."""
+        files, usage = RootedDirectory(root.directory), self._parts.usage.load()
+        found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
+        before = {entry.rel: files.read(entry.rel) for entry in found}
+        protected = {entry.rel for entry in found if is_write_protected(entry.mode)}
+        pinned = {
+            entry.rel
+            for entry in found
+            if usage.get(self._parts.home.usage_key(root, entry.rel) or "", MemoryUsage()).pinned
+        }
+        rows = self._extraction.state.rows().values()
+        summaries = {row.thread_id: row.summary for row in rows if row.summary}
+        layout = laid_out(before, [new], summaries, frozenset(protected | pinned))
+        # A write-protected index may be out of date: it is derived from the traces.
+        kept = {INDEX} & protected & layout.files.keys()
+        changes = [
+            FileChange(root, rel, before.get(rel), after)
+            for rel, after in layout.files.items()
+            if rel not in kept
+        ]
+        # Write the trace before the index that names it, and delete last.
+        changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
+        gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
+        summary = f"Trace written: {new.summary[:80].rstrip('.')}.{gone}"
+        return Plan(
+            with_write_protected(summary, [str(memory_path(root.scope, rel)) for rel in kept]), changes
+        )
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
         """Save the row that prevents another extraction of the thread until the conversation continues.
 
         Raises `LeaseLost` if another extraction saved a row meanwhile.
         """
-        thread, now, summary = self._thread, self._parts.run.clock(), str(plan.record.get("summary", ""))
-        row = ThreadRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
-        if not self._parts.state.put(row, after=None if self._known is None else self._known.run_id):
+        thread, now, summary = self._thread, self._parts.clock(), str(plan.record.get("summary", ""))
+        bucket, read_at = bucket_of(thread.cwd), thread.updated_at or 0
+        row = ThreadRow(thread.id, bucket, thread.cwd, summary, read_at, now, record.id)
+        if not self._extraction.state.put(row, after=None if self._known is None else self._known.run_id):
             raise LeaseLost(
                 "Another extraction of this session finished first, while this process was delayed.",
                 next_step="You do not need to do anything.",
@@ -342,7 +779,7 @@ class RolloutRun(ExtractJob[Extracted]):
         """Record a failure, so that the next extraction puts the thread after the others."""
         if end.outcome == "failed":
             with contextlib.suppress(UserError):
-                self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
+                self._extraction.state.failed(self._thread.id, self._thread.updated_at or 0)
 
 
 class DirectoryRun(ExtractJob[Staging]):
@@ -351,75 +788,61 @@ class DirectoryRun(ExtractJob[Staging]):
     This is stage two of extraction; stage one makes the traces.
     """
 
-    def __init__(
-        self,
-        around: Around,
-        directory: DirectoryRow,
-        engine: StageTwoEngine,
-        tell: Callable[[Stage, str], None],
-    ) -> None:
+    def __init__(self, extraction: HomeExtraction, directory: DirectoryRow, engine: StageTwoEngine) -> None:
         self._directory = directory
         self._engine = engine
         self._summary = ""
         bucket, cwd = directory.bucket, directory.cwd
-        part = PartEnd(
-            "", "failed", "", kind="directory", id=bucket, title=cwd, project_path=cwd, bucket=bucket
-        )
-        super().__init__(around, engine, part, tell)
-        self.details = {"stage": 2, "bucket": directory.bucket}
+        super().__init__(extraction, engine, ExtractProgress("directory", bucket, cwd, cwd))
+        self.lease_name = directory_lease_name(self._parts.home_id, bucket)
+        self.lease_purpose = f"consolidation of {cwd}"
+        self.details = {"stage": 2, "bucket": bucket}
 
-    async def go(self) -> PartEnd | None:
-        """Consolidate the directory under its lease; return how that ended, None if nothing is to report.
+    async def go(self) -> PartEnd:
+        """Consolidate the directory under its lease; return how that ended.
 
-        Nothing is to report if another process consolidates the directory, or if its traces were read
-        already.
+        The outcome is `skipped` if the agent or another process consolidates the directory, or if its traces
+        were read already.
         """
-        name = directory_lease_name(self._parts.run.home_id, self._directory.bucket)
         if self._held_by_agent():
             text = "Codex itself holds the lock of this directory, so Reverie does not run."
-            self._around.reporter.held_elsewhere(self._directory.cwd, text)
-            return None
-        try:
-            lease = self._parts.run.leases.acquire(
-                name, purpose=f"consolidation of {self._directory.cwd}", ttl_s=LEASE_S
-            )
-        except LeaseHeld as held:
-            self._around.reporter.held_elsewhere(self._directory.cwd, str(held))
-            return None
-        except UserError as error:
-            return self.failed(error)
-        with lease:
-            # Read again under the lease: another process may have just consolidated the directory.
-            now = self._parts.state.directories().get(self._directory.bucket, self._directory)
-            if not now.waiting:
-                return None
-            self._directory = now
-            end = await self.carried_out(self._around.limits_for(lease))
-            return None if end.reason == READ_ALREADY else end
+            return self.left_out("lease-held", text)
+        end = await super().go()
+        return self.left_out("changed") if end.reason == READ_ALREADY else end
+
+    def is_due(self) -> bool:
+        """Return False if another process has just consolidated the directory."""
+        row = self._directory = self._extraction.state.directories().get(self._part.id, self._directory)
+        return row.waiting
+
+    def left_out(self, reason: SkipReason, text: str = "") -> PartEnd:
+        """Report that the directory is left to another process, if `text` names it; return that."""
+        cwd = self._directory.cwd
+        if text:
+            self._extraction.note("lease-held", f"{cwd}: {text}", {"projectPath": cwd})
+        summary = "Another process is consolidating this directory, or has just finished."
+        return self._end(RunResult("", "skipped", summary, reason))
 
     async def think(self, run: RunContext) -> Staging | Plan:
         """Consolidate the texts about a directory's conversations in a copy; return the copy.
 
         Returns a plan without changes if nothing is to be done.
         """
-        directory, parts = self._directory, self._parts
-        root = self._around.root(directory.cwd, directory.bucket)
-        context = context_of(directory.cwd, directory.bucket)
-        staging = Staging(parts.run.home, context, root, parts.run.usage.load(), directory.cwd)
-        if not any(trace.rel != INDEX for trace in staging.traces):
+        parts, cwd, state = self._parts, self._directory.cwd, self._extraction.state
+        root = self._extraction.root(cwd)
+        staging = Staging(parts.home, context_of(cwd), root, parts.usage.load(), cwd)
+        traces = sum(trace.rel != INDEX for trace in staging.traces)
+        if not traces:
             return Plan("No traces remain to consolidate.", outcome="unchanged")
-        if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
+        if staging.previous and staging.fingerprint() == state.fingerprint(self._directory.bucket):
             # Another process wrote a trace before its row, and the last consolidation read it already.
             return Plan("", outcome="completed", reason=READ_ALREADY)
-        self._around.reporter.consolidating(
-            directory.cwd, sum(trace.rel != INDEX for trace in staging.traces)
-        )
-        self._tell("thinking", "")
-        self._summary = await self._engine.consolidate(
-            staging, staging.guard, run.limits, lambda text: self._tell("thinking", text)
-        )
+        text = f"Consolidation of {cwd} started, from {some(traces, 'trace')}."
+        self._extraction.note("consolidation-started", text, {"projectPath": cwd, "traces": traces})
+        self.tell("thinking")
+        self._summary = await self._engine.consolidate(staging, staging.guard, run.limits, self.think_aloud)
         run.limits.check()
-        self._tell("writing", "")
+        self.tell("writing")
         return staging
 
     def accept(self, thought: Staging, run: RunContext) -> Plan:
@@ -427,455 +850,46 @@ class DirectoryRun(ExtractJob[Staging]):
 
         Raises `Conflict` if a trace has changed on disk meanwhile.
         """
-        staging = thought
-        self._parts.run.guard.require(staging.root)
-        sweep(self._parts, staging.root)
-        staging.require_current()
-        left = [str(memory_path(staging.root.scope, rel)) for rel in staging.write_protected]
+        self.prepare(thought.root)
+        thought.require_current()
+        left = [str(memory_path(thought.root.scope, rel)) for rel in thought.write_protected]
         summary = with_write_protected(self._summary, left)
-        record = {"fingerprint": staging.fingerprint()}
-        return Plan(summary, staging.changes(), emptied=staging.emptied(), record=record)
+        record = {"fingerprint": thought.fingerprint()}
+        return Plan(summary, thought.changes(), emptied=thought.emptied(), record=record)
 
-    def commit(self, plan: Plan, _record: RunRecord) -> None:
+    def commit(self, plan: Plan, record: RunRecord) -> None:
         """Record the end of the consolidation, so that the directory no longer waits for one."""
-        more = {"fingerprint": str(plan.record["fingerprint"])} if plan.record else {}
-        outcome: Outcome = plan.outcome or "completed"
-        now = self._parts.run.clock()
-        self._parts.state.consolidated(self._directory, at=now, outcome=outcome, done=True, **more)
+        self._extraction.state.consolidated(
+            self._directory,
+            at=self._parts.clock(),
+            outcome=plan.outcome or "completed",
+            done=True,
+            fingerprint=str(plan.record.get("fingerprint", "")),
+        )
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
         """Record the end of a run that did not succeed; its directory still waits for a consolidation."""
         if end.outcome not in SUCCEEDED:
             with contextlib.suppress(UserError):
-                self._parts.state.consolidated(
-                    self._directory, at=self._parts.run.clock(), outcome=end.outcome, done=False
-                )
+                at = self._parts.clock()
+                self._extraction.state.consolidated(self._directory, at=at, outcome=end.outcome, done=False)
 
     def _held_by_agent(self) -> bool:
         """Return True if Codex itself is consolidating the directory."""
-        context = context_of(self._directory.cwd, self._directory.bucket)
-        with contextlib.suppress(UserError):
-            jobs = self._parts.run.home.jobs
-            return any(
-                line.scope is Scope.PROJECT and line.state == "running"
-                for line in (() if jobs is None else jobs.agent_status(context))
-            )
+        jobs = self._parts.home.jobs
+        if jobs is not None:
+            with contextlib.suppress(UserError):
+                lines = jobs.agent_status(context_of(self._directory.cwd))
+                return any(line.scope is Scope.PROJECT and line.state == "running" for line in lines)
         return False
-
-
-def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> bool:
-    """Return True if an extraction whose result a person reverted is to be repeated because of `trigger`.
-
-    `row`: the stored row of the thread, which names the run of its extraction. A launch never repeats it.
-    """
-    with contextlib.suppress(UserError):  # the run has no record, or it was pruned
-        return trigger != "launch" and parts.run.runs.load(row.run_id).reverted
-    return False
-
-
-def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Plan:
-    """Return the plan that adds the traces `new` to the present files of the directory `root`."""
-    files = RootedDirectory(root.directory)
-    found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
-    before = {entry.rel: files.read(entry.rel) for entry in found}
-    usage = parts.run.usage.load()
-    pinned = frozenset(
-        entry.rel
-        for entry in found
-        if is_write_protected(entry.mode)
-        or usage.get(parts.run.home.usage_key(root, entry.rel) or "", MemoryUsage()).pinned
-    )
-    summaries = {row.thread_id: row.summary for row in parts.state.rows().values() if row.summary}
-    layout = laid_out(before, new, summaries, pinned)
-    # A write-protected index may be out of date: it is derived from the traces.
-    kept = [entry.rel for entry in found if entry.rel == INDEX and is_write_protected(entry.mode)]
-    left = [str(memory_path(root.scope, rel)) for rel in kept if rel in layout.files]
-    changes = [
-        FileChange(root, rel, before.get(rel), after)
-        for rel, after in layout.files.items()
-        if rel not in kept
-    ]
-    # Write each trace before the index that names it, and delete last.
-    changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
-    shown = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
-    gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
-    return Plan(with_write_protected(f"Trace written: {shown}.{gone}", left), changes)
-
-
-def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
-    """Return the plan that writes the result of one rollout as a note to the agent.
-
-    The agent adds the note to its memory itself.
-    """
-    header, title = new.header, " ".join(new.title.split())
-    rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
-    about = f"About the session {header.thread_id} in {header.cwd}"
-    text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
-    change = FileChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
-    return Plan(f"Note for Codex written: {new.summary[:80].rstrip('.')}.", (change,))
-
-
-def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
-    """Raise `StoreError` if `root` is read-only or one of `directories` is a link.
-
-    The agent does not clear memories that it reaches through a link, so Reverie does not change them either.
-    `what`: the beginning of the error's title, such as the name of the memory.
-    """
-    if root.read_only:
-        raise StoreError(f"{what} was not changed.", cause=root.read_only, reason="read-only")
-    if any(each.is_symlink() for each in directories):
-        raise StoreError(
-            f"{what} was not changed.",
-            cause=f"{root.directory} is reached through a symbolic link.",
-            next_step="Replace the link with a directory.",
-            reason="link",
-        )
-
-
-def _nothing_in(found: Extracted) -> str:
-    """Return a sentence that says why a conversation contained nothing to remember."""
-    if found.reading.broken or found.reading.half_written:
-        return "No part of the transcript could be read. Reverie reads it again when it changes."
-    return "The transcript contains nothing to remember. Reverie reads it again when the session continues."
-
-
-_EMPTY = RolloutHead()
-_ROUNDS = 3
-
-
-class Engines(Struct, frozen=True):
-    """The engine that was chosen, and functions that make an instance for each rollout and directory."""
-
-    name: str
-    stage_one: Callable[[], StageOneEngine]
-    stage_two: Callable[[], StageTwoEngine]
-
-
-class ExtractRequest(Struct, frozen=True):
-    """The parameters of an extraction, in which memories are made from conversations."""
-
-    project_path: str | None = None
-    """The directory to whose threads the extraction is restricted; None for all."""
-    limits: SelectionLimits = field(default_factory=SelectionLimits)
-    concurrency: int = 8
-    """The largest number of rollouts or directories that are worked on at the same time."""
-    time_limit_s: float = 300.0
-    """The time limit for each rollout and each directory, in seconds."""
-    trigger: str = "manual"
-    """`manual` or `launch`."""
-
-
-class ExtractView(Struct, frozen=True):
-    """The state of the extraction of memories from conversations, for one directory or for all."""
-
-    last_at: int | None
-    """The time at which something was last extracted or consolidated (UTC ms)."""
-    last_outcome: str
-    """The outcome of the last consolidation; empty before the first."""
-    waiting: int
-    """The number of threads that wait for extraction."""
-    holder: str
-    """The process that is consolidating now, as text; empty if there is none."""
-    engine: str = ""
-    """The engine that an extraction would use; `why` is the reason for it."""
-    why: str = ""
-    to_notes: bool = False
-    """Whether each result becomes a note to the agent."""
-
-
-class ExtractService:
-    """The service that runs the extraction of one home."""
-
-    def __init__(self, parts: ExtractDependencies) -> None:
-        self._parts = parts
-        self._reporter = ExtractionReporter(parts.run.activity, str(parts.run.home.root))
-
-    def plan(self, request: ExtractRequest) -> ThreadSelection:
-        """Return the threads (conversations) to extract from, without changing anything.
-
-        The beginning of a rollout, the file of a thread, is read if the agent's database lacks facts about
-        the thread. Raises `Unavailable`.
-        """
-        extraction = self._parts.extraction
-        rows, failures = self._parts.state.rows(), self._parts.state.failures()
-
-        by_agent = extraction.extracted_at()
-        now_ms = self._parts.run.clock()
-        left = extraction.left_to_agent(now_ms) if extraction.extracts_to_notes else frozenset()
-
-        def stored(thread_id: str) -> int | None:
-            row = rows.get(thread_id)
-            if row is None or asked_again(self._parts, row, request.trigger):
-                return by_agent.get(thread_id)
-            return max(row.source_updated_at, by_agent.get(thread_id, 0))
-
-        wanted = None
-        if request.project_path is not None:
-            wanted = {request.project_path, normalised_cwd(request.project_path)}
-        threads = [each for each in extraction.threads() if not wanted or not each.cwd or each.cwd in wanted]
-        failed = {each.id for each in threads if failures.get(each.id) == (each.updated_at or 0)}
-        lost: list[SkippedThread] = []
-        heads: set[str] = set()
-        while True:
-            found = select(threads, stored, request.limits, now_ms, failed, left)
-            unread = [each for each in found.chosen if each.id not in heads and _says_too_little(each)]
-            if not unread:
-                return ThreadSelection(found.chosen, (*found.skipped, *lost))
-            read = {each.id: _with_head(each) for each in unread}
-            heads |= read.keys()
-            lost += [SkippedThread(each, "no-directory") for each in read.values() if not each.cwd]
-            threads = [read.get(each.id, each) for each in threads]
-            threads = [
-                each
-                for each in threads
-                if each.id not in heads or (each.cwd and (not wanted or each.cwd in wanted))
-            ]
-
-    @property
-    def _to_notes(self) -> bool:
-        extraction = self._parts.run.home.extraction
-        return extraction is not None and extraction.extracts_to_notes
-
-    def status(self, request: ExtractRequest) -> ExtractView:
-        """Return the state of the extraction for the footer, without the name of the engine."""
-        directories, rows = self._parts.state.directories(), tuple(self._parts.state.rows().values())
-        if request.project_path is not None:
-            bucket = bucket_of(normalised_cwd(request.project_path))
-            directories = {bucket: directories[bucket]} if bucket in directories else {}
-            rows = tuple(row for row in rows if row.bucket == bucket)
-        chosen = self.plan(request)
-        waiting = len(chosen.chosen) + chosen.counts().get("over-the-limit", 0)
-        last = max(directories.values(), key=lambda each: each.consolidated_at or 0, default=None)
-        times = [row.generated_at for row in rows]
-        times += [each.consolidated_at for each in directories.values() if each.consolidated_at is not None]
-        holders = (
-            self._parts.run.leases.holder(directory_lease_name(self._parts.run.home_id, bucket))
-            for bucket in directories
-        )
-        held = next((holder for holder in holders if holder is not None), None)
-        return ExtractView(
-            max(times, default=None),
-            "" if last is None else last.outcome,
-            waiting,
-            "" if held is None else f"Process {held.owner.pid}: {held.purpose}",
-        )
-
-    def run(
-        self,
-        request: ExtractRequest,
-        engines: Engines,
-        *,
-        cancel: threading.Event | None = None,
-        progress: Tell = lambda _progress: None,
-    ) -> ExtractResult:
-        """Run the extraction on an event loop of its own; return its result.
-
-        For the arguments see `extract`. `cancel` None: it cannot be cancelled.
-        """
-        return asyncio.run(
-            self.extract(request, engines, cancel=cancel or threading.Event(), progress=progress)
-        )
-
-    async def extract(
-        self, request: ExtractRequest, engines: Engines, *, cancel: threading.Event, progress: Tell
-    ) -> ExtractResult:
-        """Extract from the selected rollouts (conversation files), then consolidate their directories.
-
-        Returns all results. `progress` gets each step; setting `cancel` ends the extraction.
-        """
-        try:
-            context = self._parts.run.home.context(project_path=request.project_path)
-            self._parts.run.guard.require_context(context)
-        except ReadOnlyStore as error:
-            self._reporter.stood_down(error)
-            return ExtractResult("", "failed", str(error), error.reason, engine=engines.name)
-        try:
-            refuse_while_agent_writes(self._parts.run.home, lock_dir=self._parts.run.guard.lock_dir)
-            recover(self._parts.run, "recovery before an extraction")
-            selection = self.plan(request)
-            waiting = self._waiting(request)
-        except UserError as error:
-            title, reason, next_step = error.title, error.reason, error.next_step
-            return ExtractResult("", "failed", title, reason, next_step=next_step, engine=engines.name)
-        self._reporter.candidates(selection, engines.name)
-        around = Around(
-            self._parts,
-            self._reporter,
-            lambda lease: RunLimits(lease, cancel, request.time_limit_s),
-            request.time_limit_s,
-            request.trigger,
-            self._to_notes,
-        )
-        work = _ExtractionWork(around, engines, request.concurrency, cancel, progress)
-        rollouts, late = await work.rollouts(selection.chosen)
-        touched = {end.bucket for end in rollouts if end.succeeded} | waiting.keys()
-        directories = () if self._to_notes else await self._directories(work, touched, cancel)
-        return _result(
-            engines.name, selection, rollouts, directories, (*selection.skipped, *late), cancel.is_set()
-        )
-
-    async def _directories(
-        self, work: _ExtractionWork, touched: Collection[str], cancel: threading.Event
-    ) -> tuple[PartEnd, ...]:
-        """Consolidate the directories in `touched` that wait for it; return how each part ended.
-
-        There are up to three rounds: another process may add traces meanwhile and leave their consolidation
-        to this process, because this process holds the directory's lock.
-        """
-        ends: dict[str, PartEnd] = {}
-        for _round in range(_ROUNDS):
-            if cancel.is_set():
-                break
-            found = self._parts.state.directories()
-            due = [found[bucket] for bucket in sorted(touched) if bucket in found and found[bucket].waiting]
-            if not due:
-                break
-            self._reporter.directories(tuple(each.cwd for each in due))
-            done = await work.directories(due)
-            ends.update({end.id: end for end in done})
-            touched = {end.id for end in done if end.succeeded}
-        return tuple(ends.values())
-
-    def _waiting(self, request: ExtractRequest) -> dict[str, DirectoryRow]:
-        """Return the directories of the request whose last consolidation did not finish, by bucket.
-
-        The bucket is the name of the folder in which a directory's memory is stored.
-        """
-        only = None if request.project_path is None else bucket_of(normalised_cwd(request.project_path))
-        return {
-            bucket: row
-            for bucket, row in self._parts.state.directories().items()
-            if row.waiting and only in (None, bucket)
-        }
-
-
-_End = TypeVar("_End")
-
-
-class _ExtractionWork:
-    """The work of one extraction, of which at most `concurrency` parts run at a time."""
-
-    def __init__(
-        self, around: Around, engines: Engines, concurrency: int, cancel: threading.Event, progress: Tell
-    ) -> None:
-        self._around = around
-        self._engines = engines
-        self._concurrency = max(1, concurrency)
-        self._cancel = cancel
-        self._progress = progress
-
-    async def rollouts(
-        self, threads: Sequence[Thread]
-    ) -> tuple[tuple[PartEnd, ...], tuple[SkippedThread, ...]]:
-        """Extract the threads; return how each extraction ended, and the threads that were skipped."""
-        teller = _Teller(self._progress, len(threads))
-
-        async def one(thread: Thread) -> PartEnd | SkippedThread:
-            part = ExtractProgress("rollout", thread.id, thread.title, thread.cwd, "waiting")
-            if self._cancel.is_set():
-                end: PartEnd | SkippedThread = _cancelled(part)
-            else:
-                run = RolloutRun(self._around, thread, self._engines.stage_one(), teller.of(part))
-                end = await run.go()
-            if isinstance(end, SkippedThread):
-                self._around.reporter.skipped(end)
-                teller.ended(part, "skipped", f"Left out: {SKIP_WORDS[end.reason]}.")
-            else:
-                self._around.reporter.ended(end)
-                teller.ended(part, end.stage, end.summary)
-            return end
-
-        for thread in threads:
-            part = ExtractProgress("rollout", thread.id, thread.title, thread.cwd, "waiting")
-            teller.tell(part)
-        ends = await self._all(one(thread) for thread in threads)
-        return (
-            tuple(end for end in ends if isinstance(end, PartEnd)),
-            tuple(end for end in ends if isinstance(end, SkippedThread)),
-        )
-
-    async def directories(self, rows: Sequence[DirectoryRow]) -> tuple[PartEnd, ...]:
-        """Consolidate the directories; return the end of each consolidation.
-
-        Directories that another process consolidates, or has just consolidated, are left out.
-        """
-        teller = _Teller(self._progress, len(rows))
-
-        async def one(row: DirectoryRow) -> PartEnd | None:
-            part = ExtractProgress("directory", row.bucket, row.cwd, row.cwd, "waiting")
-            if self._cancel.is_set():
-                return _cancelled(part)
-            end = await DirectoryRun(self._around, row, self._engines.stage_two(), teller.of(part)).go()
-            if end is None:
-                teller.ended(
-                    part, "skipped", "Another process is consolidating this directory, or has just finished."
-                )
-            else:
-                self._around.reporter.ended(end)
-                teller.ended(part, end.stage, end.summary)
-            return end
-
-        return tuple(end for end in await self._all(one(row) for row in rows) if end is not None)
-
-    async def _all(self, jobs: Iterable[Awaitable[_End]]) -> list[_End]:
-        """Await all jobs, a few at a time; return their results.
-
-        A bug in a job is raised after all jobs have ended.
-        """
-        room = asyncio.Semaphore(self._concurrency)
-
-        async def bounded(job: Awaitable[_End]) -> _End:
-            async with room:
-                return await job
-
-        ends = await asyncio.gather(*(bounded(job) for job in jobs), return_exceptions=True)
-        for end in ends:
-            if isinstance(end, BaseException):
-                raise end
-        return [end for end in ends if not isinstance(end, BaseException)]
-
-
-class _Teller:
-    """The sender of progress; it adds the number of finished parts and the total."""
-
-    def __init__(self, progress: Tell, total: int) -> None:
-        self._progress = progress
-        self._total = total
-        self._done = 0
-
-    def tell(self, part: ExtractProgress) -> None:
-        """Send the progress of a part."""
-        self._progress(replace(part, done=self._done, total=self._total))
-
-    def of(self, part: ExtractProgress) -> Callable[[Stage, str], None]:
-        """Return a function that sends a stage and a text as the progress of `part`."""
-        return lambda stage, text: self.tell(replace(part, stage=stage, text=text))
-
-    def ended(self, part: ExtractProgress, stage: Stage, text: str) -> None:
-        """Count a part (rollout or directory) as finished, and send `stage` as its last one, with `text`."""
-        self._done += 1
-        self.tell(replace(part, stage=stage, text=text))
-
-
-def _cancelled(part: ExtractProgress) -> PartEnd:
-    """Return the end of a part that was cancelled before it began."""
-    where = columns(part, "kind id title project_path=project_path")
-    return PartEnd("", "cancelled", "Cancelled before it started.", "cancelled", **where)
-
-
-def _says_too_little(thread: Thread) -> bool:
-    """Return True if the agent's database lacks facts about a thread that are at the start of its rollout."""
-    return not thread.cwd or not thread.source or not thread.title
 
 
 def _with_head(thread: Thread) -> Thread:
     """Return the thread with facts that the database lacks, from the beginning of its rollout file."""
-    head = _EMPTY
+    head = RolloutHead()
     if thread.path is not None:
-        try:
+        with contextlib.suppress(FileNotFoundError, Unavailable):
             head = rollout_head(thread.path)
-        except (FileNotFoundError, Unavailable):
-            head = _EMPTY
     return replace(
         thread,
         cwd=thread.cwd or head.cwd,
@@ -884,43 +898,4 @@ def _with_head(thread: Thread) -> Thread:
         title=thread.title or " ".join(head.first_prompt.split())[:200],
         memory_mode=thread.memory_mode or head.memory_mode,
         git_branch=thread.git_branch or head.git_branch,
-    )
-
-
-def _result(
-    engine: str,
-    selection: ThreadSelection,
-    rollouts: tuple[PartEnd, ...],
-    directories: tuple[PartEnd, ...],
-    skipped: tuple[SkippedThread, ...],
-    cancelled: bool,
-) -> ExtractResult:
-    """Return the result of the whole extraction with its summary."""
-    parts = (*rollouts, *directories)
-    bad = [part for part in parts if not part.succeeded]
-    done = sum(end.outcome == "completed" for end in rollouts)
-    empty = sum(end.outcome == "unchanged" for end in rollouts)
-    consolidated = sum(end.succeeded for end in directories)
-    summary = f"{some(done, 'session')} extracted, {some(consolidated, 'directory')} consolidated"
-    summary += f", {empty} with nothing to remember" if empty else ""
-    summary += f", {len(bad)} failed: {bad[0].summary}" if bad else "."
-    outcome: Outcome = "completed" if any(part.succeeded for part in parts) else "unchanged"
-    reason = next_step = ""
-    if cancelled:
-        outcome, summary, reason = "cancelled", f"Cancelled. {summary}", "cancelled"
-    elif bad:
-        outcome, reason, next_step = "failed", bad[0].reason, bad[0].next_step
-    elif not parts:
-        summary = "There is nothing to extract."
-    return ExtractResult(
-        "",
-        outcome,
-        summary,
-        reason,
-        next_step=next_step,
-        engine=engine,
-        candidates=len(selection.chosen),
-        rollouts=rollouts,
-        directories=directories,
-        skipped=skipped,
     )

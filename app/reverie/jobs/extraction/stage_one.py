@@ -13,8 +13,9 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.messages import planned
 from reverie.agents.codex.transcript import (
     ITEMS,
@@ -29,10 +30,10 @@ from reverie.agents.codex.transcript import (
 from reverie.agents.reading import as_object, as_text, texts_of
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
-from reverie.jobs.extraction.state import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
-from reverie.jobs.model_work import ModelWork, step_of
-from reverie.llm.client import Account, ModelClient, no_end
-from reverie.llm.loop import AgentEvent, AgentLimits
+from reverie.jobs.extraction.layout import cut, cut_summary, cut_trace
+from reverie.jobs.model_work import ModelWork, steps_to
+from reverie.llm.client import Account
+from reverie.llm.loop import AgentLimits
 from reverie.llm.prompts import TextMarks, prompt_words
 from reverie.llm.vault import Vault
 from reverie.resources import resource_table
@@ -54,16 +55,6 @@ _JSON_FENCE = pattern_of(r"```json\s*\n(.*?)```", re.DOTALL)
 _FENCE = pattern_of(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
-class RolloutSource(Struct, frozen=True):
-    """The rollout, the file with the conversation of one thread, and known facts about the thread."""
-
-    thread_id: str
-    path: Path
-    title: str
-    cwd: str
-    git_branch: str = ""
-
-
 class StageOneOutput(Struct, frozen=True):
     """The text about a rollout that Codex stores, called its trace, and the summary of that text.
 
@@ -77,33 +68,11 @@ class StageOneOutput(Struct, frozen=True):
 class Extracted(Struct, frozen=True):
     """The result of an engine for one rollout (conversation file), with statistics of reading it."""
 
-    output: StageOneOutput
+    output: StageOneOutput | None
+    """The output; None if the rollout contains nothing to remember."""
     reading: ReadStatistics
     truncated: bool = False
     """True if the rollout was shortened for a model."""
-    nothing: bool = False
-    """True if the rollout contains nothing to remember."""
-
-
-class StageOneEngine(Protocol):
-    """The engine that makes a text about one rollout (conversation file): rules or a model.
-
-    `account` may be called at any time, also after a failure.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def account(self) -> Account:
-        """Return the usage so far and the trace; both are empty for rules."""
-
-    async def extract(
-        self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
-    ) -> Extracted:
-        """Return the text about one rollout (its trace) and a summary; `tell` receives progress texts.
-
-        Raises the `UserError` family, `Cancelled`, `TimedOut`.
-        """
 
 
 def parse_answer(text: str) -> StageOneOutput:
@@ -222,6 +191,8 @@ _SILENT = frozenset(
 )
 _DROPPED = ("id", "encrypted_content", "internal_chat_message_metadata_passthrough")
 _CHECK_EVERY = 256
+ROLLOUT_BYTES = 1_000_000
+ROLLOUT_MARKER = "\n\n[... ROLLOUT TRUNCATED FOR MEMORY EXTRACTION ...]\n\n"
 
 
 class PromptText(Struct, frozen=True):
@@ -260,28 +231,17 @@ def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda te
 
     `hide` removes secrets from every text, before JSON escapes make them unrecognisable.
     """
-    head, tail, left_out = _ends(items)
-    kept = HeadTail(ROLLOUT_BYTES, ROLLOUT_MARKER, head_share=3)
-    count = 0
-
-    def feed(text: str) -> None:
-        nonlocal count
-        row = json.dumps(in_texts(json.loads(text), hide), ensure_ascii=False, separators=(",", ":"))
-        kept.feed(("[" if count == 0 else ",\n").encode() + row.encode("utf-8", "replace"))
-        count += 1
-
-    for text in head:
-        feed(text)
-    if left_out:
-        kept.skip(ROLLOUT_BYTES)
-        count += left_out
-    while tail:
-        feed(tail.popleft())
-    kept.feed(b"]" if count else b"[]")
-    return PromptText(kept.text(), count, kept.truncated)
+    ends, left_out = _ends(items)
+    text = "[" + ",\n".join(_compact(in_texts(json.loads(each), hide)) for each in ends) + "]"
+    truncated = left_out > 0 or len(text.encode("utf-8", "replace")) > ROLLOUT_BYTES
+    return PromptText(cut(text, ROLLOUT_BYTES, ROLLOUT_MARKER, head_share=3), len(ends) + left_out, truncated)
 
 
-def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _ends(items: Iterator[Item]) -> tuple[list[str], int]:
     """Return the first and the last items as JSON, and the number of items left out between them.
 
     Each end has as many items as the output could ever show. The items between are only counted, because
@@ -290,8 +250,7 @@ def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
     head, tail, left_out = list[str](), deque[str](), 0
     head_size = tail_size = 0
     for item in items:
-        shown = {key: value for key, value in item.items() if key != "_at"}
-        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+        text = _compact({key: value for key, value in item.items() if key != "_at"})
         if head_size <= ROLLOUT_BYTES:
             head.append(text)
             head_size += len(text)
@@ -301,7 +260,7 @@ def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
         while tail_size - len(tail[0]) > ROLLOUT_BYTES:
             tail_size -= len(tail.popleft())
             left_out += 1
-    return head, tail, left_out
+    return [*head, *tail], left_out
 
 
 def said(role: str, text: str) -> Item:
@@ -546,8 +505,7 @@ class _RolloutReader:
 class RulesStageOne:
     """The rules engine of stage one, which makes a text about a conversation without a model.
 
-    It implements `StageOneEngine`. `statements` yields the sentences of a message in which a person
-    explicitly states preferences.
+    `statements` yields the sentences of a message in which a person explicitly states preferences.
     """
 
     name = "rules"
@@ -556,19 +514,21 @@ class RulesStageOne:
         self._statements = statements
 
     def account(self) -> Account:
+        """Return an empty account, since rules cost nothing and have no trace."""
         return Account()
 
     async def extract(
-        self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
+        self, thread: Thread, path: Path, limits: StopCheck, tell: Callable[[str], None]
     ) -> Extracted:
+        """Return the text about a rollout and a summary, made by rules; see `StageOneEngine`."""
         reading = ReadStatistics()
         output = await asyncio.to_thread(
-            lambda: extracted(source, items_of(source.path, reading, limits.check), self._statements)
+            lambda: extracted(thread, items_of(path, reading, limits.check), self._statements)
         )
-        return Extracted(output, reading, nothing=not output.trace)
+        return Extracted(output if output.trace else None, reading)
 
 
-def extracted(source: RolloutSource, items: Iterable[Item], statements: Statements) -> StageOneOutput:
+def extracted(thread: Thread, items: Iterable[Item], statements: Statements) -> StageOneOutput:
     """Return the trace of a rollout and its summary, made by rules; both empty if there is nothing to say.
 
     `items`: the items of the rollout. `statements` yields the preferences stated in a message. Secrets are
@@ -583,12 +543,12 @@ def extracted(source: RolloutSource, items: Iterable[Item], statements: Statemen
     told = any(task.steps or task.files or task.more for task in tasks)
     if not told and not reader.preferences:
         return StageOneOutput("", "")
-    title = _line(source.title) or tasks[0].request
-    branch = f", branch {source.git_branch}" if source.git_branch else ""
+    title = _line(thread.title) or tasks[0].request
+    branch = f", branch {thread.git_branch}" if thread.git_branch else ""
     lines = [
         f"# {title[:_TITLE_CHARS]}",
         "",
-        f"Trace context: {source.cwd}{branch}; {some(reader.requests, 'request')}, "
+        f"Trace context: {thread.cwd}{branch}; {some(reader.requests, 'request')}, "
         f"{some(reader.commands, 'command')}. Put together by fixed rules, without a model.",
         "",
         *_preferences(reader.preferences),
@@ -739,118 +699,83 @@ class PromptEvidence(TextMarks, frozen=True):
     kind = "evidence"
 
 
-def trace_system(marks: PromptEvidence) -> str:
-    """Return the system prompt for a text about a conversation (`resources/prompts/rollout-trace.md`)."""
-    return f"{prompt_words('rollout-trace').strip()}\n\n{marks.explained('The record')}\n"
-
-
-def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
+def trace_task(thread: Thread, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
     """Return the user message of stage one: the text of a rollout between the delimiters `marks`.
 
     `title`: the title of the thread, which must be free of secrets.
     """
-    cut = " Its middle was left out." if prompt.truncated else ""
-    messages = "\n".join(
-        line
-        for line in (
-            f"cwd: {source.cwd}",
-            f"branch: {source.git_branch}" if source.git_branch else "",
-            f"title: {title}" if title else "",
-        )
-        if line
-    )
-    evidence = marks.around(f"{messages}\n\n{prompt.text}")
-    return f"{prompt.items} items.{cut}\n\n{evidence}\n"
-
-
-def trace_reminder() -> str:
-    """Return the reminder for a model that answered in the wrong form."""
-    return prompt_words("rollout-trace-reminder").strip()
+    facts = {"cwd": thread.cwd, "branch": thread.git_branch, "title": title}
+    lines = [f"{name}: {fact}" for name, fact in facts.items() if fact or name == "cwd"]
+    evidence = marks.around("\n".join([*lines, "", prompt.text]))
+    cut_out = " Its middle was left out." if prompt.truncated else ""
+    return f"{prompt.items} items.{cut_out}\n\n{evidence}\n"
 
 
 TRACE_STEPS, TRACE_TOKENS = 2, 16_384
 _TOKEN = pattern_of(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
 
 
-class ModelStage(ModelWork):
-    """Base class of the model engines of both stages.
+class ModelStageOne(ModelWork):
+    """Model engine of stage one, which runs the agent loop without tools.
 
-    The model gets tokens in place of secrets (`llm.vault`). `Cancelled`, `TimedOut` and `LeaseLost` come from
-    `StopCheck.check`, which the loop calls every 50 ms. If the loop ends in any other way than completed, the
-    run fails; usage and trace are recorded in either case.
-    """
-
-    def __init__(self, asking: ModelClient) -> None:
-        super().__init__(asking)
-        self._vault = Vault()
-
-
-class ModelStageOne(ModelStage):
-    """Model engine of stage one; implements `StageOneEngine`.
-
-    It runs the agent loop without tools. The answer is a JSON object; a schema enforces this if the service
-    supports schemas. If the answer cannot be parsed, it is requested once more. The result contains no
-    secrets, and no placeholders (texts that replace secrets in a prompt). Rollouts are read on a worker
-    thread.
+    The model gets tokens in place of secrets (`llm.vault`). The answer is a JSON object; a schema enforces
+    this if the service supports schemas. If the answer cannot be parsed, it is requested once more. The
+    result contains no secrets, and no placeholders (texts that replace secrets in a prompt). Rollouts are
+    read on a worker thread. Failure: as in `jobs.model_work`.
     """
 
     kind = "extract"
 
     async def extract(
-        self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
+        self, thread: Thread, path: Path, limits: StopCheck, tell: Callable[[str], None]
     ) -> Extracted:
-        reading, marks = ReadStatistics(), PromptEvidence.random()
+        """Return the text about a rollout and a summary that a model wrote; see `StageOneEngine`."""
+        reading, marks, vault = ReadStatistics(), PromptEvidence.random(), Vault()
+
+        def hide(text: str) -> str:
+            """Return `text` without secrets.
+
+            Those that the agent's redaction recognises are removed for good, others become placeholders. The
+            irreversible redaction is safe, because nothing from a rollout is restored later.
+            """
+            return vault.hide(codex_redact(text))
+
         prompt = await asyncio.to_thread(
-            lambda: prompt_text(items_of(source.path, reading, limits.check), hide=self._hidden)
+            lambda: prompt_text(items_of(path, reading, limits.check), hide=hide)
         )
         if not prompt.items:
-            return Extracted(StageOneOutput("", ""), reading, nothing=True)
+            return Extracted(None, reading)
         limits.check()
-        reminded: list[bool] = []
+        reminders = iter([prompt_words("rollout-trace-reminder").strip()])
 
         def follow_up(text: str) -> str | None:
             try:
                 normalised(parse_answer(text))
             except StoreError:
-                if not reminded:
-                    reminded.append(True)
-                    return trace_reminder()
+                return next(reminders, None)
             return None
 
         tell("")
         result = await self._ask(
             limits,
             AgentLimits(TRACE_STEPS, limits.deadline, TRACE_TOKENS),
-            self._vault,
-            system=trace_system(marks),
-            task=trace_task(source, prompt, self._hidden(source.title), marks),
-            observer=reporting(tell),
+            vault,
+            system=f"{prompt_words('rollout-trace').strip()}\n\n{marks.explained('The record')}\n",
+            task=trace_task(thread, prompt, hide(thread.title), marks),
+            observer=steps_to(tell),
             follow_up=follow_up,
             answer_schema=ANSWER_SCHEMA,
         )
-        if result.outcome != "completed":
-            raise no_end(result.outcome, TRACE_STEPS)
         answer = parse_answer(result.text)
         # A placeholder stands for a secret, and memories hold no secrets.
         output = StageOneOutput(_TOKEN.sub(REDACTED, answer.trace), _TOKEN.sub(REDACTED, answer.summary))
         return Extracted(output, reading, prompt.truncated)
 
-    def _hidden(self, text: str) -> str:
-        """Return `text` without secrets.
 
-        Those that the agent's redaction recognises are removed for good, others become placeholders. The
-        irreversible redaction is safe, because nothing from a rollout is restored later.
-        """
-        return self._vault.hide(codex_redact(text))
+StageOneEngine = RulesStageOne | ModelStageOne
+"""The engine that makes a text about one rollout (conversation file).
 
-
-def reporting(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
-    """Return an observer of the agent loop that sends retries and tool calls to `tell` as text."""
-
-    def on_event(event: AgentEvent) -> None:
-        if event.kind == "retry":
-            tell(event.text)
-        elif event.kind == "tool":
-            tell(step_of(event))
-
-    return on_event
+`extract` returns the text and a summary; its argument `tell` receives progress texts. It raises the
+`UserError` family, `Cancelled`, `TimedOut`. `account` returns the usage so far and the trace, both empty for
+rules; it may be called at any time, also after a failure.
+"""

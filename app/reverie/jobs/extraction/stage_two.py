@@ -12,15 +12,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from reverie.agents.base import Home
 from reverie.agents.scopes import EDITABLE, FileRule, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.files.atomic import is_write_protected
 from reverie.files.rooted import RootedDirectory
-from reverie.jobs.extraction.stage_one import ModelStage, PromptEvidence, reporting
-from reverie.jobs.extraction.state import (
+from reverie.jobs.extraction.layout import (
     HANDBOOK,
     INDEX,
     OLD_HANDBOOK,
@@ -28,17 +27,20 @@ from reverie.jobs.extraction.state import (
     TRACES,
     body_of,
     cut_summary,
+    is_phase_one,
     parse_header,
 )
-from reverie.jobs.model_work import last_line
-from reverie.llm.client import Account, no_end
+from reverie.jobs.extraction.stage_one import PromptEvidence
+from reverie.jobs.model_work import ModelWork, last_line, steps_to
+from reverie.llm.client import Account
 from reverie.llm.loop import AgentLimits
 from reverie.llm.memory_tool import memory_spec, memory_tool
 from reverie.llm.prompts import prompt_words
+from reverie.llm.vault import Vault
 from reverie.memory.change_listener import NoChangeListener
-from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
-from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
-from reverie.memory.scope_files import FileChange, OverlayFiles
+from reverie.memory.commands import MemoryCommands
+from reverie.memory.paths import MemoryPath, memory_path
+from reverie.memory.scope_files import FileChange, OverlayFiles, in_order
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import Guard, Rails
@@ -56,28 +58,6 @@ class DirectoryTrace(Struct, frozen=True):
 
     rel: str
     text: str
-
-
-class StageTwoEngine(Protocol):
-    """The engine of stage two for one directory: rules or a model.
-
-    `account` may be called at any time, also after a failure.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def account(self) -> Account:
-        """Return the usage so far and the trace; both are empty for rules."""
-
-    async def consolidate(
-        self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
-    ) -> str:
-        """Write the handbook and skills into the copy through `guard`, which checks each change.
-
-        Returns a summary. `tell` receives progress texts. Raises the `UserError` family, `Cancelled`,
-        `TimedOut`.
-        """
 
 
 class _AllEditable:
@@ -120,13 +100,15 @@ class Staging:
         for entry in self._files.walk().entries:
             if entry.rel.startswith(f"{SKILLS}/") and entry.kind == "file":
                 self._taken(entry.rel)
-        self.traces = tuple(self._traces())
-        self._before = {trace.rel: trace.text for trace in self.traces}
+        self.traces = tuple(
+            DirectoryTrace(entry.rel, self.text(entry.rel) or "")
+            for entry in self._files.walk().entries
+            if entry.kind == "file" and is_phase_one(entry.rel) and entry.size <= self.caps.file_bytes
+        )
         store = MemoryStore(
             cast(Home, _AllEditable(home)), context, lambda _root: self._files, NoChangeListener()
         )
-        rails = Rails(frozenset({Scope.PROJECT}), BUDGET, self.is_protected)
-        self.guard = StageTwoGuard(self, Guard(MemoryCommands(store, count_reads=False), rails))
+        self.guard = StageTwoGuard(self, MemoryCommands(store, count_reads=False))
 
     def is_protected(self, path: MemoryPath) -> bool:
         """Return True if `path` or anything below it is pinned."""
@@ -167,13 +149,13 @@ class Staging:
         content.
         """
         files = RootedDirectory(self.root.directory)
-        for rel, text in self._before.items():
-            if rel == INDEX:
+        for trace in self.traces:
+            if trace.rel == INDEX:
                 continue  # a line that another extraction added is harmless
-            now = None if files.entry(rel) is None else files.read(rel).decode("utf-8", "replace")
-            if now != text:
+            now = None if files.entry(trace.rel) is None else files.read(trace.rel)
+            if now is None or now.decode("utf-8", "replace") != trace.text:
                 raise Conflict(
-                    f"{rel} changed during the consolidation.", next_step="The next run will try again."
+                    f"{trace.rel} changed during the consolidation.", next_step="The next run will try again."
                 )
 
     def undoing(self) -> Callable[[], None]:
@@ -181,10 +163,22 @@ class Staging:
         savepoint = self._files.savepoint()
         return lambda: self._files.rollback(savepoint)
 
-    def changes(self) -> tuple[FileChange, ...]:
-        """Return the changes of the copy, writes before deletes.
+    def wrong_reference(self) -> str:
+        """Return why the changes of the traces and the index are not allowed; empty if they are.
 
-        Raises `StoreError` if there is no handbook or a file was changed against the rules.
+        Only cross-references may be added (`references_problem`).
+        """
+        changed = [each for each in self._files.changes(self.root) if is_phase_one(each.rel)]
+        texts = (
+            ((each.before or b"").decode("utf-8", "replace"), (each.after or b"").decode("utf-8", "replace"))
+            for each in changed
+        )
+        return next(filter(None, (references_problem(before, after, self) for before, after in texts)), "")
+
+    def changes(self) -> Sequence[FileChange]:
+        """Return the changes of the copy, in the order in which they can be carried out.
+
+        Raises `StoreError` if there is no handbook.
         """
         if not (self.text(HANDBOOK) or "").strip():
             raise StoreError(
@@ -193,13 +187,8 @@ class Staging:
                 next_step="The earlier file is unchanged. Run the consolidation again, or use another model.",
                 reason="no-handbook",
             )
-        found = self._files.changes(self.root)
-        for change in found:
-            problem = self.problem(change.rel, change.before, change.after)
-            if problem:
-                raise StoreError(f"The run changed {change.rel} in a way that is not allowed.", cause=problem)
-        planned = [replace(each, mode=None) for each in found]  # the agent's own mode for new files
-        return tuple(sorted(planned, key=lambda each: each.after is None))
+        # New files get the agent's own mode.
+        return in_order(replace(each, mode=None) for each in self._files.changes(self.root))
 
     def emptied(self) -> tuple[tuple[ScopeRoot, str], ...]:
         """Return the directories of skills to remove once they are empty, deepest first."""
@@ -209,24 +198,6 @@ class Staging:
             if entry.kind == "directory" and f"{entry.rel}/".startswith(f"{SKILLS}/")
         ]
         return tuple((self.root, rel) for rel in sorted(found, key=lambda rel: (-rel.count("/"), rel)))
-
-    def problem(self, rel: str, before: bytes | None, after: bytes | None) -> str:
-        """Return the reason why a change of the file `rel` is not allowed, as a sentence; empty if it is.
-
-        `before`, `after`: the contents, None for no file.
-        """
-        if rel in (HANDBOOK, OLD_HANDBOOK) or rel.startswith(f"{SKILLS}/"):
-            return ""
-        if not is_phase_one(rel):
-            return f"Only {HANDBOOK} and files in {SKILLS}/ may be written."
-        if before is None or after is None:
-            return "Files from phase one may not be created, deleted or renamed."
-        return references_problem(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), self)
-
-    def before(self, rel: str) -> bytes | None:
-        """Return the content that a file of phase one (a trace or the index) had before the run, or None."""
-        text = self._before.get(rel)
-        return None if text is None else text.encode()
 
     def _taken(self, rel: str) -> str | None:
         """Return the text of a file, None if there is none; remove the file from the copy.
@@ -244,89 +215,41 @@ class Staging:
             self._files.remove(rel)
         return text
 
-    def _traces(self) -> list[DirectoryTrace]:
-        found = []
-        for entry in self._files.walk().entries:
-            if entry.kind == "file" and is_phase_one(entry.rel) and entry.size <= self.caps.file_bytes:
-                found.append(DirectoryTrace(entry.rel, self.text(entry.rel) or ""))
-        return found
 
+class StageTwoGuard(Guard):
+    """The guard through which an engine changes the staging copy.
 
-class StageTwoGuard:
-    """The interface through which an engine changes the staging copy.
-
-    It refuses changes against the rules.
+    It also refuses every change of a file of phase one but added cross-references.
     """
 
-    def __init__(self, staging: Staging, guard: Guard) -> None:
+    def __init__(self, staging: Staging, commands: MemoryCommands) -> None:
+        rails = Rails(frozenset({Scope.PROJECT}), BUDGET, staging.is_protected, kept=_kept)
+        super().__init__(commands, rails)
         self._staging = staging
-        self._guard = guard
 
-    @property
-    def rails(self) -> Rails:
-        """The limits of the run."""
-        return self._guard.rails
-
-    @property
-    def remaining(self) -> int:
-        """The number of changes that the budget still allows."""
-        return self._guard.remaining
-
-    @property
-    def ops(self) -> tuple[dict[str, Any], ...]:
-        """The changes so far."""
-        return self._guard.ops
-
-    def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
-        """Execute one request; return its result, or an error with the reason why it is refused."""
-        if str(request.get("command")) not in MUTATING:
-            return self._guard.execute(request, reason=reason)
-        try:
-            fields = normalise(request)
-            paths = [parse_memory_path(path) for path in paths_of(fields)]
-        except UserError as error:
-            return {"success": False, "error": str(error)}
-        refusal = self._refusal(str(fields.get("command")), paths)
-        if refusal:
-            return {"success": False, "error": refusal}
-        undo, position = self._staging.undoing(), len(self._guard.ops)
-        answer = self._guard.execute(request, reason=reason)
-        if not answer["success"]:
-            return answer
-        problem = next(filter(None, map(self._problem_now, paths)), "")
+    def execute(self, request: Mapping[str, Any], *, reason: str = "", free: bool = False) -> dict[str, Any]:
+        """Execute one request as `Guard` does; undo and refuse it if it leaves a wrong cross-reference."""
+        undo, position = self._staging.undoing(), len(self.ops)
+        answer = super().execute(request, reason=reason, free=free)
+        problem = self._staging.wrong_reference() if answer["success"] else ""
         if problem:
             undo()
-            self._guard.withdraw(position, problem)
+            self.withdraw(position, problem)
             return {"success": False, "error": problem}
         return answer
 
-    def _refusal(self, command: str, paths: list[MemoryPath]) -> str:
-        """Return the reason why a command on these paths is not allowed, as a sentence; empty if it is."""
-        for path in paths:
-            if path.scope is not Scope.PROJECT:
-                continue  # the rails refuse it, with a message of their own
-            if path.is_scope_root:
-                return "The whole memory of the directory is out of bounds."
-            if is_phase_one(path.rel) or path.rel == TRACES:
-                if command not in ("insert", "str_replace"):
-                    return f"{path} was made by phase one: it stays, and only cross-references may be added."
-            elif not (path.rel in (HANDBOOK, SKILLS) or path.rel.startswith(f"{SKILLS}/")):
-                return f"Only {memory_path(Scope.PROJECT, HANDBOOK)} and files in {SKILLS}/ may be written."
-        return ""
 
-    def _problem_now(self, path: MemoryPath) -> str:
-        """Return why the present content of a file is not allowed, as a sentence; empty if it is."""
-        if path.scope is not Scope.PROJECT or not is_phase_one(path.rel):
+def _kept(command: str, path: MemoryPath) -> str:
+    """Return why a command must not change `path`, as a sentence; empty if it may."""
+    if path.is_scope_root:
+        return "The whole memory of the directory is out of bounds."
+    if is_phase_one(path.rel) or path.rel == TRACES:
+        if command in ("insert", "str_replace"):
             return ""
-        after = self._staging.text(path.rel)
-        return self._staging.problem(
-            path.rel, self._staging.before(path.rel), None if after is None else after.encode()
-        )
-
-
-def is_phase_one(rel: str) -> bool:
-    """Return True if phase one writes the file at the relative path `rel`: it is the index or a trace."""
-    return rel == INDEX or rel.startswith(f"{TRACES}/")
+        return f"{path} was made by phase one: it stays, and only cross-references may be added."
+    if path.rel in (HANDBOOK, SKILLS) or path.rel.startswith(f"{SKILLS}/"):
+        return ""
+    return f"Only {memory_path(Scope.PROJECT, HANDBOOK)} and files in {SKILLS}/ may be written."
 
 
 def references_problem(before: str, after: str, staging: Staging) -> str:
@@ -388,19 +311,18 @@ _OTHER_LABELS = ("Trace context:", "Key steps:", "Outcome:")
 
 
 class RulesMerge:
-    """The rules engine of stage two, which makes the handbook without a model.
-
-    It implements `StageTwoEngine`.
-    """
+    """The rules engine of stage two, which makes the handbook without a model."""
 
     name = "rules"
 
     def account(self) -> Account:
+        """Return an empty account, since rules cost nothing and have no trace."""
         return Account()
 
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
     ) -> str:
+        """Assemble the handbook from the traces; see `StageTwoEngine`."""
         limits.check()
         staging.keep_skills()
         text = merged(staging.traces, staging.previous or "")
@@ -560,15 +482,11 @@ def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
     return f"Write the handbook of this directory.\n\n{directory}\n"
 
 
-def tool_words() -> str:
-    """Return the description of the memory tool for a model."""
-    return " ".join(prompt_words("rollout-tool").split())
+class ModelStageTwo(ModelWork):
+    """The model engine of stage two.
 
-
-class ModelStageTwo(ModelStage):
-    """The model engine of stage two; implements `StageTwoEngine`.
-
-    Its memory commands go through the guard, which checks them against the rules.
+    Its memory commands go through the guard, which checks them against the rules. The model gets tokens in
+    place of secrets (`llm.vault`). Failure: as in `jobs.model_work`.
     """
 
     kind = "consolidate"
@@ -576,20 +494,30 @@ class ModelStageTwo(ModelStage):
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
     ) -> str:
-        marks = PromptEvidence.random()
+        """Let the model write the handbook and skills; see `StageTwoEngine`."""
+        marks, vault = PromptEvidence.random(), Vault()
         for trace in staging.traces:
             limits.check()
-            self._vault.learn(trace.text)
+            vault.learn(trace.text)
         tell("")
+        tool = memory_spec(" ".join(prompt_words("rollout-tool").split()))
         result = await self._ask(
             limits,
             AgentLimits(HANDBOOK_STEPS, limits.deadline),
-            self._vault,
+            vault,
             system=consolidation_system(guard, staging, marks),
             task=consolidation_task(staging, marks),
-            tools=[memory_tool(guard, memory_spec(tool_words()), marks, budget=guard.rails.budget)],
-            observer=reporting(tell),
+            tools=[memory_tool(guard, tool, marks, budget=guard.rails.budget)],
+            observer=steps_to(tell),
         )
-        if result.outcome != "completed":
-            raise no_end(result.outcome, HANDBOOK_STEPS)
         return last_line(result.text) or "The handbook was written."
+
+
+StageTwoEngine = RulesMerge | ModelStageTwo
+"""The engine of stage two for one directory.
+
+`consolidate` writes the handbook and skills into the copy through `guard`, which checks each change, and
+returns a summary; its argument `tell` receives progress texts. It raises the `UserError` family, `Cancelled`,
+`TimedOut`. `account` returns the usage so far and the trace, both empty for rules; it may be called at any
+time, also after a failure.
+"""

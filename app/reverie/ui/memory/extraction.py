@@ -9,8 +9,8 @@ Threading: GUI thread; the workbench is used only inside jobs. Failure: shown in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction
@@ -22,11 +22,11 @@ from reverie.errors import UserError
 from reverie.ui import display_text
 from reverie.ui.appearance import SIGN_CONTRAST, readable, tabular, theme_of
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.display_text import as_tooltip, counted, tr, visible
+from reverie.ui.display_text import as_tooltip, counted, tr, translatable, translated, visible
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Lanes, Ticket, Work, single_shot
+from reverie.ui.jobs import JobControl, Lanes, single_shot
 from reverie.ui.memory.footer import Footer
-from reverie.ui.memory.footer_control import AUTO, RULES, PreparedRun
+from reverie.ui.memory.footer_control import AUTO, RULES, ModelRuns, PreparedRun
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, size_sections
@@ -34,37 +34,25 @@ from reverie.ui.widgets.messages import MessageBar
 from reverie.values import replace
 
 if TYPE_CHECKING:
-    from reverie.jobs.extraction.service import ExtractView
-    from reverie.jobs.extraction.state import ExtractProgress, ExtractResult, PartEnd
-    from reverie.services.background import ExtractCandidate
+    from reverie.jobs.extraction.service import ExtractProgress, ExtractResult, ExtractView, PartEnd
+    from reverie.jobs.extraction.state import ThreadSelection
     from reverie.services.views import ConsentView
 
 
-def stage(name: str) -> str:
-    """Return the text to show for a stage of extraction, such as "reading"; an unknown name is not changed.
-
-    A rollout (the agent's record of a conversation) and a directory of memories have the same stages.
-    """
-    return {
-        "next": tr("next"),
-        "left-out": tr("skipped"),
-        "waiting": tr("waiting"),
-        "reading": tr("reading"),
-        "thinking": tr("thinking"),
-        "writing": tr("writing"),
-        "persisted": tr("saved"),
-        "consolidated": tr("consolidated"),
-        "failed": tr("failed"),
-        "skipped": tr("skipped"),
-        "cancelled": tr("cancelled"),
-    }.get(name, visible(name))
-
-
-SIGNS = {
-    "next": "runs", "waiting": "runs", "reading": "refresh", "thinking": "refresh", "writing": "refresh",
-    "persisted": "check", "consolidated": "check", "failed": "error", "cancelled": "cancel",
-    "left-out": "info", "skipped": "info",
-}  # fmt: skip
+_STAGES: Mapping[str, tuple[str, str, str]] = {
+    "next": (translatable("next"), "runs", "accent"),
+    "left-out": (translatable("skipped"), "info", "dim"),
+    "waiting": (translatable("waiting"), "runs", "accent"),
+    "reading": (translatable("reading"), "refresh", "accent"),
+    "thinking": (translatable("thinking"), "refresh", "accent"),
+    "writing": (translatable("writing"), "refresh", "accent"),
+    "persisted": (translatable("saved"), "check", "good"),
+    "consolidated": (translatable("consolidated"), "check", "good"),
+    "failed": (translatable("failed"), "error", "bad"),
+    "skipped": (translatable("skipped"), "info", "dim"),
+    "cancelled": (translatable("cancelled"), "cancel", "warn"),
+}
+"""The text, icon and color (of `Theme`) for each stage of a rollout or directory."""
 
 
 def waiting(count: int) -> str:
@@ -105,8 +93,6 @@ class ExtractControl(QObject):
     """Emitted when an extraction becomes possible or impossible, starts or ends."""
     review_wanted = Signal(str)
     """Emitted with the id of a run whose changes the user wants to see."""
-    _consent_wanted = Signal(object)
-    """Emitted with a `PreparedRun` that needs the user's consent."""
 
     def __init__(
         self, footer: Footer, lanes: Lanes, icons: Icons, now: Callable[[], int], window: QWidget
@@ -118,16 +104,18 @@ class ExtractControl(QObject):
         self._icons = icons
         self._now = now
         self._session: HomeSession | None = None
-        self._of: HomeSession | None = None  # the home of the running extraction, or of the last one
-        self._ticket: Ticket | None = None
-        self._asking = False
         self._view: ExtractView | None = None
         self._action: QAction | None = None
         self.result: ExtractResult | None = None
         self.dialog: ExtractDialog | None = None
         self._rest = single_shot(self, REST_MS, self._ask)
+        self._runs = ModelRuns(lanes.writer, self)
         # Queued: the dialog runs an event loop of its own, which must not run inside the lane's slot.
-        self._consent_wanted.connect(self._on_consent_wanted, Qt.ConnectionType.QueuedConnection)
+        self._runs.consent_wanted.connect(self._on_consent_wanted, Qt.ConnectionType.QueuedConnection)
+        self._runs.progressed.connect(self._on_progress)
+        self._runs.ended.connect(self._on_ended)
+        self._runs.failed.connect(self._on_failed)
+        self._runs.cancelled.connect(self._on_cancelled)
 
     def set_action(self, action: QAction) -> None:
         """Set the action of the footer's button for homes that are extracted instead of consolidated."""
@@ -140,11 +128,11 @@ class ExtractControl(QObject):
 
     @property
     def running(self) -> bool:
-        return self._ticket is not None or self._asking
+        return self._runs.running
 
     def runs_in(self, session: HomeSession) -> bool:
         """Return True if an extraction of this home is running."""
-        return self.running and self._of is session
+        return self._runs.runs_in(session.workbench)
 
     def set_session(self, session: HomeSession | None) -> None:
         """Set the home to show; None means no home. A running extraction continues."""
@@ -235,7 +223,7 @@ class ExtractControl(QObject):
         dialog = ExtractDialog(self._icons, self._now, self._window)
         dialog.run.clicked.connect(self.run)
         dialog.run_rules.clicked.connect(self.run_rules)
-        dialog.cancel_button.clicked.connect(self.cancel)
+        dialog.cancel_button.clicked.connect(self._runs.cancel)
         dialog.review.connect(self.review_wanted)
         return dialog
 
@@ -250,16 +238,15 @@ class ExtractControl(QObject):
         dialog.message.clear()
         dialog.follow(running=False, possible=False)
 
-        async def work(_control: JobControl) -> tuple[tuple[ExtractCandidate, ...], ExtractView]:
-            return await ask(workbench.extracting.candidates, project), await ask(
-                workbench.extracting.status, project
-            )
+        async def work(_control: JobControl) -> tuple[ThreadSelection, ExtractView]:
+            selection = await ask(workbench.extracting.plan, project)
+            return selection, await ask(workbench.extracting.status, project)
 
-        def done(found: tuple[tuple[ExtractCandidate, ...], ExtractView]) -> None:
+        def done(found: tuple[ThreadSelection, ExtractView]) -> None:
             self.is_listed = True
             if session is self._session and not self.running:
-                candidates, self._view = found
-                dialog.show_candidates(candidates)
+                selection, self._view = found
+                dialog.show_selection(selection)
                 # Possible even without candidates: a directory may wait for its consolidation.
                 dialog.follow(running=False, possible=True)
                 self._tell()
@@ -293,105 +280,58 @@ class ExtractControl(QObject):
         session = self._session
         if self.running or session is None or session.context is None or not self.available:
             return
-        self._of, self.result = session, None
-        if engine == RULES:
-            self._start(RULES, agreed=False)
-            return
         workbench, context = session.workbench, session.context
 
-        async def work(_control: JobControl) -> PreparedRun:
+        async def prepare(_control: JobControl) -> PreparedRun:
             chosen = (await ask(workbench.extracting.choose, AUTO, before_consent=True)).engine
             if chosen == RULES:
                 return PreparedRun(chosen, None)
             consent = await ask(workbench.models.consent_needed, context, chosen)
             if consent is not None:
-                found = await ask(workbench.extracting.candidates, context.project_path)
-                rollouts = tuple(each.title or each.thread_id for each in found if each.chosen)
+                found = await ask(workbench.extracting.plan, context.project_path)
+                rollouts = tuple(each.title or each.id for each in found.chosen)
                 consent = replace(consent, files=(*rollouts, *consent.files))
             return PreparedRun(chosen, consent)
 
-        self._submit("prepare an extraction", work, self._on_prepared)
+        async def run(control: JobControl, engine: str) -> ExtractResult:
+            project = context.project_path
+            work = ask(workbench.extracting.run, engine=engine, project_path=project, progress=control.report)
+            return await work
 
-    def _on_prepared(self, prepared: PreparedRun) -> None:
-        cancelled = self._ticket is not None and self._ticket.control.cancel.is_set()
-        self._ticket = None
-        if cancelled:
-            self._on_cancelled()
-        elif prepared.consent is None:
-            self._start(prepared.engine, agreed=False)
-        else:
-            self._asking = True
-            self._consent_wanted.emit(prepared)
-
-    @Slot(object)
-    def _on_consent_wanted(self, prepared: PreparedRun) -> None:
-        assert prepared.consent is not None
-        agreed = RolloutConsent.ask(self.dialog or self._window, prepared.consent, prepared.engine)
-        self._asking = False
-        if agreed:
-            self._start(prepared.engine, agreed=True)
-        else:
-            self._follow()
-            if self.dialog is not None:
-                self.dialog.message.say(self.tr("Not started. Nothing was sent."))
-
-    def _start(self, engine: str, *, agreed: bool) -> None:
-        """Run the extraction with `engine`; if `agreed`, store the user's consent first."""
-        session = self._of
-        if session is None or session.context is None:
-            return
-        workbench, context = session.workbench, session.context
-
-        async def work(control: JobControl) -> ExtractResult:
-            if agreed:
-                await ask(workbench.models.give_consent, engine)
-            return await ask(
-                workbench.extracting.run,
-                engine=engine,
-                project_path=context.project_path,
-                progress=control.report,
-            )
-
-        self._submit("extract", work, self._on_ended)
-
-    def _submit(self, name: str, work: Work[Any], done: Callable[..., None]) -> None:
-        """Run a job on the writer's lane, and show its progress and end in the dialog."""
-        self._ticket = self._lanes.writer.submit(
-            name,
-            work,
-            done=done,
-            failed=self._on_failed,
-            cancelled=self._on_cancelled,
-            progress=self._on_progress,
-        )
+        self.result = None
+        self._runs.begin(workbench, "extract", run, None if engine == RULES else prepare)
         if self.dialog is not None:
             self.dialog.message.clear()
         self._follow()
 
-    @Slot()
-    def cancel(self) -> None:
-        if self._ticket is not None:
-            self._ticket.cancel()
+    @Slot(object, str)
+    def _on_consent_wanted(self, consent: ConsentView, engine: str) -> None:
+        agreed = RolloutConsent.ask(self.dialog or self._window, consent, engine)
+        self._runs.answer(agreed)
+        if not agreed and self.dialog is not None:
+            self.dialog.message.say(self.tr("Not started. Nothing was sent."))
 
+    @Slot(object)
     def _on_progress(self, progress: ExtractProgress) -> None:
         if self.dialog is not None:
             self.dialog.show_progress(progress)
 
+    @Slot(object)
     def _on_ended(self, result: ExtractResult) -> None:
-        self._ticket, self.result = None, result
+        self.result = result
         if self.dialog is not None:
             self.dialog.show_result(result)
         self._follow()
         self._ask()
 
+    @Slot(object)
     def _on_failed(self, error: UserError) -> None:
-        self._ticket = None
         if self.dialog is not None:
             self.dialog.message.say_error(error)
         self._follow()
 
+    @Slot()
     def _on_cancelled(self) -> None:
-        self._ticket = None
         if self.dialog is not None:
             self.dialog.message.say(self.tr("Cancelled."), tone="warn")
         self._follow()
@@ -499,15 +439,18 @@ class ExtractDialog(QDialog):
         self.engine.say(self.tr("Engine: {engine}. {why}").format(engine=name, why=view.why))
         self.run_rules.setVisible(view.engine != "rules")
 
-    def show_candidates(self, candidates: Sequence[ExtractCandidate]) -> None:
+    def show_selection(self, selection: ThreadSelection) -> None:
         """List the threads to extract, and the skipped ones with the reason."""
         self.table.clear()
         self._items.clear()
-        for each in candidates:
-            state = "next" if each.chosen else "left-out"
-            title = each.title or each.thread_id
-            self._row(each.thread_id, state, title, each.project_path, each.updated_at, each.sentence)
-        self._select_first()
+        for thread, reason, sentence in selection.considered:
+            title, state = thread.title or thread.id, "left-out" if reason else "next"
+            self._row(thread.id, state, title, thread.cwd, thread.updated_at, sentence)
+        first = self.table.topLevelItem(0)
+        if first is not None:
+            self.table.setCurrentItem(first)
+        else:
+            self._on_current()
 
     def show_progress(self, progress: ExtractProgress) -> None:
         """Show the progress of one rollout or directory, and of the whole run."""
@@ -569,22 +512,13 @@ class ExtractDialog(QDialog):
     def _say(self, item: QTreeWidgetItem, state: str, told: str) -> None:
         """Show the state of a rollout or directory in its row, and the message `told` about it."""
         theme = theme_of(self.table.palette())
-        color = {"failed": theme.bad, "cancelled": theme.warn, "persisted": theme.good,
-                 "consolidated": theme.good, "left-out": theme.dim, "skipped": theme.dim}.get(
-            state, theme.accent)  # fmt: skip
-        sign = readable(color, theme.base, SIGN_CONTRAST)
-        item.setIcon(0, self._icons.icon(SIGNS.get(state, "info"), sign))
-        item.setText(0, stage(state))
+        text, icon, color = _STAGES[state]
+        sign = readable(getattr(theme, color), theme.base, SIGN_CONTRAST)
+        item.setIcon(0, self._icons.icon(icon, sign))
+        item.setText(0, translated(text))
         item.setText(4, visible(told))
         item.setToolTip(4, as_tooltip(told))
         item.setData(0, _TOLD, told)
-
-    def _select_first(self) -> None:
-        first = self.table.topLevelItem(0)
-        if first is not None:
-            self.table.setCurrentItem(first)
-        else:
-            self._on_current()
 
     @Slot()
     def _on_current(self) -> None:

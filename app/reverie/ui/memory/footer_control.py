@@ -9,9 +9,10 @@ Threading: GUI thread; the workbench is used only inside jobs. Failure: shown in
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import ScopeContext
@@ -46,14 +47,6 @@ class DreamEnded(Struct, frozen=True):
     """`dream`, `preview` or `apply`."""
 
 
-class _RunRequest(Struct, frozen=True):
-    """The arguments of a requested consolidation."""
-
-    workbench: Workbench
-    context: ScopeContext
-    dry_run: bool
-
-
 class PreparedRun(Struct, frozen=True):
     """The engine that a run will use, and the question for consent if it needs one."""
 
@@ -62,23 +55,19 @@ class PreparedRun(Struct, frozen=True):
     """The question for the user; None if no consent is needed."""
 
 
-class Consolidation(QObject):
-    """The runner of the consolidation jobs of a window, one at a time.
+class ModelRuns(QObject):
+    """The runner of jobs that may use a model, one at a time, on one lane.
 
-    Each job emits `started`, perhaps `consent_wanted`, then `progressed`, and finally exactly one of `ended`,
-    `reverted`, `failed` and `cancelled`.
+    Each job emits perhaps `consent_wanted`, then `progressed`, and finally exactly one of `ended`, `failed`
+    and `cancelled`.
     """
 
-    started = Signal(str)
-    """Emitted with `dream`, `preview`, `apply` or `revert` when a job starts."""
     consent_wanted = Signal(object, str)
     """Emitted with `ConsentView` and engine; the job waits for `answer`."""
     progressed = Signal(object)
-    """Emitted with a `Progress`."""
+    """Emitted with a value that the job reports as its progress."""
     ended = Signal(object)
-    """Emitted with a `DreamEnded` after a consolidation, a preview or an applied review."""
-    reverted = Signal(object)
-    """Emitted with a `RunResult` after an undo."""
+    """Emitted with the result of the job."""
     failed = Signal(object)
     """Emitted with a `UserError` when the job failed."""
     cancelled = Signal()
@@ -88,9 +77,10 @@ class Consolidation(QObject):
         super().__init__(parent)
         self._lane = lane
         self._ticket: Ticket | None = None
-        self._request: _RunRequest | None = None
-        self._workbench: Workbench | None = None
         self._asked: PreparedRun | None = None
+        self._start: Callable[[str, bool], None] = lambda _engine, _agreed: None
+        self._ends: SignalInstance = self.ended
+        self._workbench: Workbench | None = None
 
     @property
     def running(self) -> bool:
@@ -99,6 +89,93 @@ class Consolidation(QObject):
     def runs_in(self, workbench: Workbench) -> bool:
         """Return True if a job of this home is running or waiting for consent."""
         return self.running and self._workbench is workbench
+
+    def begin(
+        self,
+        workbench: Workbench,
+        name: str,
+        run: Callable[[JobControl, str], Coroutine[Any, Any, Any]],
+        prepare: Work[PreparedRun] | None,
+    ) -> None:
+        """Start the job `run(control, engine)`, which is called `name`.
+
+        `prepare` chooses the engine; None: the rules. If a model needs the user's consent, the job waits for
+        it, and stores it first. Must not be called while another job runs.
+        """
+
+        def start(engine: str, agreed: bool) -> None:
+            async def work(control: JobControl) -> Any:
+                if agreed:
+                    await ask(workbench.models.give_consent, engine)
+                return await run(control, engine)
+
+            self._submit(workbench, name, work)
+
+        self._start = start
+        if prepare is None:
+            start(RULES, False)
+        else:
+            self._submit(workbench, "prepare", prepare)
+
+    def answer(self, agreed: bool) -> None:
+        """Continue the job that waits for consent if the user `agreed`, else cancel it."""
+        prepared, self._asked = self._asked, None
+        if prepared is not None and agreed:
+            self._start(prepared.engine, True)
+        elif prepared is not None:
+            self.cancelled.emit()
+
+    @Slot()
+    def cancel(self) -> None:
+        if self._ticket is not None:
+            self._ticket.cancel()
+
+    def _submit(
+        self, workbench: Workbench, name: str, work: Work[Any], ends: SignalInstance | None = None
+    ) -> None:
+        """Run a job of a home on the lane; `ends` is emitted with its result, by default `ended`."""
+        self._workbench, self._ends = workbench, ends or self.ended
+        self._ticket = self._lane.submit(
+            name,
+            work,
+            done=self._on_done,
+            failed=self._on_failed,
+            cancelled=self._on_cancelled,
+            progress=self.progressed.emit,
+        )
+
+    def _on_done(self, result: Any) -> None:
+        ticket, self._ticket = self._ticket, None
+        if not isinstance(result, PreparedRun):
+            self._ends.emit(result)
+        elif ticket is not None and ticket.control.cancel.is_set():
+            self.cancelled.emit()
+        elif result.consent is None:
+            self._start(result.engine, False)
+        else:
+            self._asked = result
+            self.consent_wanted.emit(result.consent, result.engine)
+
+    def _on_failed(self, error: UserError) -> None:
+        self._ticket = None
+        self.failed.emit(error)
+
+    def _on_cancelled(self) -> None:
+        self._ticket = None
+        self.cancelled.emit()
+
+
+class Consolidation(ModelRuns):
+    """The runner of the consolidation jobs of a window, one at a time.
+
+    Each job also emits `started` at its beginning; an undo ends with `reverted` in place of `ended`. The
+    value of `progressed` is a `Progress`, that of `ended` a `DreamEnded`.
+    """
+
+    started = Signal(str)
+    """Emitted with `dream`, `preview`, `apply` or `revert` when a job starts."""
+    reverted = Signal(object)
+    """Emitted with a `RunResult` after an undo."""
 
     def dream(
         self, workbench: Workbench, context: ScopeContext, *, dry_run: bool, engine: str = AUTO
@@ -109,13 +186,27 @@ class Consolidation(QObject):
         """
         if self.running:
             return
-        self._workbench = workbench
-        self._request = request = _RunRequest(workbench, context, dry_run)
-        if engine == RULES:
-            self._dream(request, engine, agreed=False)
-        else:
-            self._submit("prepare", _prepare(request, engine))
-        self.started.emit("preview" if dry_run else "dream")
+        kind = "preview" if dry_run else "dream"
+
+        async def prepare(_control: JobControl) -> PreparedRun:
+            chosen = (await button_engine(workbench, context)).engine if engine == AUTO else engine
+            no_consent = chosen == RULES
+            consent = None if no_consent else await ask(workbench.models.consent_needed, context, chosen)
+            return PreparedRun(chosen, consent)
+
+        async def run(control: JobControl, engine: str) -> DreamEnded:
+            result = await ask(
+                workbench.start_dream,
+                context,
+                dry_run=dry_run,
+                engine=engine,
+                progress=control.report,
+                cancel=control.cancel,
+            )
+            return DreamEnded(result, dry_run, kind)
+
+        self.begin(workbench, "consolidate", run, None if engine == RULES else prepare)
+        self.started.emit(kind)
 
     def apply(self, workbench: Workbench, run_id: str, selection: ReviewSelection) -> None:
         """Apply the selected operations of a run; ignored while another job of this window runs."""
@@ -128,89 +219,15 @@ class Consolidation(QObject):
             )
             return DreamEnded(run, dry_run=False, kind="apply")
 
-        self._workbench = workbench
-        self._submit("apply a review", work)
+        self._submit(workbench, "apply a review", work)
         self.started.emit("apply")
 
     def revert(self, workbench: Workbench, run_id: str, part: Parts | None = None) -> None:
         """Undo a run, or only `part` of it; ignored while another job of this window runs."""
         if self.running:
             return
-
-        self._workbench = workbench
-        self._submit("undo a run", ask(workbench.revert, run_id, part))
+        self._submit(workbench, "undo a run", ask(workbench.revert, run_id, part), self.reverted)
         self.started.emit("revert")
-
-    def answer(self, agreed: bool) -> None:
-        """Continue the job that waits for consent if the user `agreed`, else cancel it."""
-        prepared, request, self._asked = self._asked, self._request, None
-        if prepared is None or request is None:
-            return
-        if agreed:
-            self._dream(request, prepared.engine, agreed=True)
-        else:
-            self.cancelled.emit()
-
-    @Slot()
-    def cancel(self) -> None:
-        if self._ticket is not None:
-            self._ticket.cancel()
-
-    def _dream(self, request: _RunRequest, engine: str, *, agreed: bool) -> None:
-        """Run the consolidation with `engine`; if `agreed`, store the user's consent first."""
-
-        async def work(control: JobControl) -> DreamEnded:
-            if agreed:
-                await ask(request.workbench.models.give_consent, engine)
-            run = await ask(
-                request.workbench.start_dream,
-                request.context,
-                dry_run=request.dry_run,
-                engine=engine,
-                progress=control.report,
-                cancel=control.cancel,
-            )
-            return DreamEnded(run, request.dry_run, "preview" if request.dry_run else "dream")
-
-        self._submit("consolidate", work)
-
-    def _submit(self, name: str, work: Any) -> None:
-        """Run a job on the consolidator's lane."""
-        self._ticket = self._lane.submit(
-            name,
-            work,
-            done=self._on_done,
-            failed=self._on_failed,
-            cancelled=self._on_cancelled,
-            progress=self.progressed.emit,
-        )
-
-    def _on_done(self, result: PreparedRun | DreamEnded | RunResult) -> None:
-        ticket, self._ticket = self._ticket, None
-        if isinstance(result, PreparedRun):
-            self._on_prepared(result, cancelled=ticket is not None and ticket.control.cancel.is_set())
-        elif isinstance(result, DreamEnded):
-            self.ended.emit(result)
-        else:
-            self.reverted.emit(result)
-
-    def _on_prepared(self, prepared: PreparedRun, *, cancelled: bool) -> None:
-        request = self._request
-        if cancelled or request is None:
-            self.cancelled.emit()
-        elif prepared.consent is None:
-            self._dream(request, prepared.engine, agreed=False)
-        else:
-            self._asked = prepared
-            self.consent_wanted.emit(prepared.consent, prepared.engine)
-
-    def _on_failed(self, error: UserError) -> None:
-        self._ticket = None
-        self.failed.emit(error)
-
-    def _on_cancelled(self) -> None:
-        self._ticket = None
-        self.cancelled.emit()
 
 
 def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelChoice]:
@@ -219,18 +236,6 @@ def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelC
     An engine that still needs the user's consent counts as usable.
     """
     return ask(workbench.models.choose, context, AUTO, before_consent=True)
-
-
-def _prepare(request: _RunRequest, engine: str) -> Work[PreparedRun]:
-    """Return a job that resolves the engine of a run and the consent that it needs."""
-
-    async def work(_control: JobControl) -> PreparedRun:
-        models, context = request.workbench.models, request.context
-        chosen = (await button_engine(request.workbench, context)).engine if engine == AUTO else engine
-        consent = None if chosen == RULES else await ask(models.consent_needed, context, chosen)
-        return PreparedRun(chosen, consent)
-
-    return work
 
 
 class FooterControl(QObject):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reverie.agents.codex.locations import bucket_of, slug_of, thread_of_trace, trace_name
-from reverie.jobs.extraction.state import (
+from reverie.jobs.extraction.layout import (
     INDEX,
     NewTrace,
     TraceHeader,

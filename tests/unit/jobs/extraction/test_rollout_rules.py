@@ -10,9 +10,9 @@ import pytest
 
 from helpers.codex_home import talk, thread_id
 from helpers.rollouts import call, event, line, meta, result, said, shell, write_rollout
+from reverie.agents.capabilities import Thread
 from reverie.agents.transcripts import ReadStatistics
 from reverie.jobs.extraction.stage_one import (
-    RolloutSource,
     StageOneOutput,
     extracted,
     is_structured,
@@ -38,8 +38,8 @@ def statements(text: str) -> Iterator[str]:
 
 def told(tmp_path: Path, *lines: Any) -> StageOneOutput:
     path = write_rollout(tmp_path / "rollout.jsonl", [meta(thread_id(1), CWD), *lines])
-    source = RolloutSource(thread_id(1), path, "", CWD, "main")
-    return extracted(source, items_of(path, ReadStatistics()), statements)
+    thread = Thread(thread_id(1), path, cwd=CWD, git_branch="main")
+    return extracted(thread, items_of(path, ReadStatistics()), statements)
 
 
 FAILED = shell("f", "make test", "boom", 2, 2)

@@ -10,16 +10,21 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.errors import StoreError
-from reverie.jobs.extraction.stage_one import StageOneOutput, is_structured, normalised, parse_answer
-from reverie.jobs.extraction.state import (
-    ROLLOUT_MARKER,
+from reverie.jobs.extraction.layout import (
     SUMMARY_BYTES,
     SUMMARY_MARKER,
     TRACE_BYTES,
     TRACE_MARKER,
-    HeadTail,
+    cut,
     cut_summary,
     cut_trace,
+)
+from reverie.jobs.extraction.stage_one import (
+    ROLLOUT_MARKER,
+    StageOneOutput,
+    is_structured,
+    normalised,
+    parse_answer,
 )
 
 GOOD = {"traceMemory": "# T", "summary": "s"}
@@ -94,12 +99,9 @@ def test_limits_count_bytes_and_their_marker_and_split_no_character() -> None:
 
 @given(st.lists(st.text(max_size=60), max_size=40), st.sampled_from([2, 3]))
 @settings(max_examples=examples(80))
-def test_head_and_tail_are_those_of_the_whole_however_it_comes(pieces: list[str], share: int) -> None:
+def test_head_and_tail_are_those_of_the_whole(pieces: list[str], share: int) -> None:
     limit, whole = 300, "".join(pieces).encode("utf-8", "replace")
-    kept = HeadTail(limit, ROLLOUT_MARKER, head_share=share)
-    for piece in pieces:
-        kept.feed(piece.encode("utf-8", "replace"))
-    text = kept.text()
+    text = cut("".join(pieces), limit, ROLLOUT_MARKER, head_share=share)
     assert len(text.encode()) <= limit
     if len(whole) <= limit:
         assert text == whole.decode()
