@@ -69,9 +69,8 @@ def own_database(
     try:
         refuse_irregular(database)
         uri = f"{database.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-        with contextlib.closing(
-            sqlite3.connect(uri, uri=True, timeout=timeout_s, isolation_level=None)
-        ) as connection:
+        connection = sqlite3.connect(uri, uri=True, timeout=timeout_s, isolation_level=None)
+        with contextlib.closing(connection):
             yield connection
     except sqlite3.Error as error:
         if is_busy(error):

@@ -416,11 +416,12 @@ class ExtractionService:
         """
         one = two = self.choose(engine).engine
         if engine == AUTO and not self._parts.read_settings().extract.model:
-            two = self._models.choose(None, engine).engine  # as a consolidation would
+            two = self._models.choose(None, engine).engine  # that of a consolidation
         for name in {one, two} - {RULES}:
             self._models.provider(name)  # raises before the run begins
             if not by_hand:
                 self._models.require_consent(name)
+        cancel = cancel or threading.Event()
         extraction = self._extraction(project_path, trigger=trigger, cancel=cancel, progress=progress)
         return extraction.run(
             one,
@@ -433,7 +434,7 @@ class ExtractionService:
         parts = self._parts
         state = ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite")
         settings = parts.read_settings().extract
-        return HomeExtraction(parts.run_dependencies, state, settings, project_path=project_path, **more)
+        return HomeExtraction(parts.run_dependencies, state, settings, project_path, **more)
 
 
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:

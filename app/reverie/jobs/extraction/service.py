@@ -20,6 +20,7 @@ import logging
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -51,19 +52,18 @@ from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
-from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, RunResult
+from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunResult
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunDependencies, RunEnd, Thought, recover
 from reverie.runs.stops import RunLimits, stop_of
 from reverie.runs.transaction import LeaseLost
 from reverie.text.redact import redact
 from reverie.text.summaries import some, with_write_protected
-from reverie.values import Struct, columns, replace
+from reverie.values import Struct, columns, field, replace
 
 if TYPE_CHECKING:
     from reverie.settings import ExtractSettings
 
 LEASE_S = 600.0
-KIND: RunKind = "extract"
 READ_ALREADY = "read-already"
 """The reason of a skipped directory: the last consolidation has read the same traces."""
 _ROUNDS = 3
@@ -196,35 +196,33 @@ def context_of(cwd: str) -> ScopeContext:
     return ScopeContext(None, cwd, None, store=f"project/{bucket_of(cwd)}")
 
 
-class HomeExtraction:
-    """One extraction of a home: its parameters, its plan, and its run.
+class HomeExtraction(Struct):
+    """One extraction of a home: its parameters, its plan, and its run."""
 
-    `project_path`: the directory to whose threads it is restricted; None for all. `trigger`: `manual` or
-    `launch`. `cancel`: an event that ends it; None: it cannot be cancelled. `progress` gets each step.
-    """
+    parts: RunDependencies
+    state: ExtractState
+    settings: ExtractSettings
+    project_path: str | None = None
+    """The directory to whose threads it is restricted; None for all."""
+    trigger: str = "manual"
+    """`manual` or `launch`."""
+    cancel: threading.Event = field(default_factory=threading.Event)
+    """The event that ends it."""
+    progress: Callable[[ExtractProgress], None] = lambda _progress: None
+    """A function that gets each step."""
+    done: int = 0
+    """The number of parts that have ended, of the `total` parts of the present stage."""
+    total: int = 0
 
-    def __init__(
-        self,
-        parts: RunDependencies,
-        state: ExtractState,
-        settings: ExtractSettings,
-        *,
-        project_path: str | None = None,
-        trigger: str = "manual",
-        cancel: threading.Event | None = None,
-        progress: Callable[[ExtractProgress], None] = lambda _progress: None,
-    ) -> None:
-        self.parts = parts
-        self.state = state
-        self.settings = settings
-        self.trigger = trigger
-        self.cancel = cancel or threading.Event()
-        self._project_path = project_path
-        self._cwd = None if project_path is None else normalised_cwd(project_path)
-        self._progress = progress
-        self.to_notes = parts.home.extraction is not None and parts.home.extraction.extracts_to_notes
-        """Whether each result becomes a note to the agent."""
-        self._done = self._total = 0
+    @property
+    def cwd(self) -> str | None:
+        """The normalised path of the directory to which it is restricted; None if it is not."""
+        return None if self.project_path is None else normalised_cwd(self.project_path)
+
+    @property
+    def to_notes(self) -> bool:
+        """True if each result becomes a note to the agent."""
+        return self.parts.home.extraction is not None and self.parts.home.extraction.extracts_to_notes
 
     @property
     def agent(self) -> Extraction:
@@ -254,6 +252,7 @@ class HomeExtraction:
         left = agent.left_to_agent(now_ms) if self.to_notes else frozenset()
         failed = {each.id for each in threads if failures.get(each.id) == (each.updated_at or 0)}
         heads: dict[str, Thread] = {}
+        only = None if self.cwd is None else (self.project_path, self.cwd)
 
         def stored(thread_id: str) -> int | None:
             row = rows.get(thread_id)
@@ -264,7 +263,7 @@ class HomeExtraction:
         def may_belong(thread: Thread) -> bool:
             if not thread.cwd:
                 return thread.id not in heads
-            return self._cwd is None or thread.cwd in (self._project_path, self._cwd)
+            return only is None or thread.cwd in only
 
         while True:
             known = [heads.get(each.id, each) for each in threads]
@@ -291,7 +290,7 @@ class HomeExtraction:
     def _directories(self) -> dict[str, DirectoryRow]:
         """Return the rows of the directories to which the extraction is restricted, by bucket."""
         found = self.state.directories()
-        only = found if self._cwd is None else {bucket_of(self._cwd)}
+        only = found if self.cwd is None else {bucket_of(self.cwd)}
         return {bucket: row for bucket, row in found.items() if bucket in only}
 
     def status(self, engine: str, why: str) -> ExtractView:
@@ -299,7 +298,7 @@ class HomeExtraction:
         parts, directories, chosen = self.parts, self._directories(), self.plan()
         last = max(directories.values(), key=lambda each: each.consolidated_at or 0, default=None)
         times = [each.consolidated_at for each in directories.values() if each.consolidated_at is not None]
-        only = None if self._cwd is None else bucket_of(self._cwd)
+        only = None if self.cwd is None else bucket_of(self.cwd)
         times += [row.generated_at for row in self.state.rows().values() if only in (None, row.bucket)]
         holders = (parts.leases.holder(directory_lease_name(parts.home_id, bucket)) for bucket in directories)
         held = next((holder for holder in holders if holder is not None), None)
@@ -323,7 +322,7 @@ class HomeExtraction:
         """
         parts = self.parts
         try:
-            parts.guard.require_context(parts.home.context(project_path=self._project_path))
+            parts.guard.require_context(parts.home.context(project_path=self.project_path))
         except ReadOnlyStore as error:
             self.note("skipped", str(error), {"reason": error.reason})
             return ExtractResult("", "failed", str(error), error.reason, engine=engine)
@@ -417,14 +416,14 @@ class HomeExtraction:
         A bug in a job is raised after all jobs have ended.
         """
         room = asyncio.Semaphore(self.settings.concurrency)
-        self._done, self._total = 0, len(jobs)
+        self.done, self.total = 0, len(jobs)
 
         async def carry_out(job: ExtractJob[Any]) -> PartEnd:
             async with room:
                 end = await job.go()
             if end.outcome != "skipped":
                 self._note_end(end)
-            self._done += 1
+            self.done += 1
             job.tell(end.stage, end.summary)
             return end
 
@@ -463,7 +462,7 @@ class HomeExtraction:
 
     def tell(self, part: ExtractProgress) -> None:
         """Send the progress of a part, with the number of parts that have ended and their total."""
-        self._progress(replace(part, done=self._done, total=self._total))
+        self.progress(replace(part, done=self.done, total=self.total))
 
     def note(
         self,
@@ -526,7 +525,7 @@ class ExtractJob(Job[Thought]):
     is recorded and raised.
     """
 
-    kind = KIND
+    kind = "extract"
     before = "before an extraction"
     workspace_id = None
     purpose = "extraction"
@@ -571,18 +570,19 @@ class ExtractJob(Job[Thought]):
         cancel = self._extraction.cancel
         if cancel.is_set():
             return self._end(RunResult("", "cancelled", "Cancelled before it started.", "cancelled"))
-        try:
-            lease = self._parts.leases.acquire(self.lease_name, purpose=self.lease_purpose, ttl_s=LEASE_S)
-        except LeaseHeld as held:
-            return self.left_out("lease-held", str(held))
-        except UserError as error:
-            return self._failed(error)
-        with lease:
+        with contextlib.ExitStack() as held:
             try:
+                lease = held.enter_context(
+                    self._parts.leases.acquire(self.lease_name, purpose=self.lease_purpose, ttl_s=LEASE_S)
+                )
                 if not self.is_due():
                     return self.left_out("changed")
+            except LeaseHeld as elsewhere:
+                return self.left_out("lease-held", str(elsewhere))
             except UserError as error:
-                return self._failed(error)
+                stop = stop_of(error, self.time_limit_s)
+                why, next_step = f"{stop.why}.", stop.next_step
+                return self._end(RunResult("", stop.outcome, why, stop.reason, next_step=next_step))
             limits = RunLimits(lease, cancel, self.time_limit_s)
             return self._end(await Run(self._parts, self, limits=limits).go())
 
@@ -590,19 +590,9 @@ class ExtractJob(Job[Thought]):
         where = columns(self._part, "kind id title project_path=project_path")
         return PartEnd(**msgspec.structs.asdict(result), **where)
 
-    def _failed(self, error: UserError) -> PartEnd:
-        """Return the end of a part that could not start because of `error`."""
-        stop = stop_of(error, self.time_limit_s)
-        result = RunResult("", stop.outcome, f"{stop.why}.", stop.reason, next_step=stop.next_step)
-        return self._end(result)
-
     def tell(self, stage: Stage, text: str = "") -> None:
         """Send `stage`, with details in `text`, as the progress of the part."""
         self._extraction.tell(replace(self._part, stage=stage, text=text))
-
-    def think_aloud(self, text: str) -> None:
-        """Send `text` as what the engine does now."""
-        self.tell("thinking", text)
 
     def prepare(self, root: ScopeRoot) -> None:
         """Raise `ReadOnlyStore` if `root` must not be written; remove what killed processes left in it.
@@ -679,19 +669,17 @@ class RolloutRun(ExtractJob[Extracted]):
             raise StoreError("The session's transcript (rollout) no longer exists.", reason="no-rollout")
         self.tell("reading")
         try:
-            found = await self._engine.extract(thread, thread.path, run.limits, self.think_aloud)
+            found = await self._engine.extract(
+                thread, thread.path, run.limits, partial(self.tell, "thinking")
+            )
         except FileNotFoundError as error:
             raise StoreError("The transcript was deleted during the run.", reason="no-rollout") from error
         self._note_reading(found)
         if found.output is None:
-            lost = found.reading.broken or found.reading.half_written
-            summary = (
-                "No part of the transcript could be read. Reverie reads it again when it changes."
-                if lost
-                else "The transcript contains nothing to remember. Reverie reads it again when the session "
-                "continues."
-            )
-            return Plan(summary, outcome="unchanged")
+            what, when = "The transcript contains nothing to remember", "the session continues"
+            if found.reading.broken or found.reading.half_written:
+                what, when = "No part of the transcript could be read", "it changes"
+            return Plan(f"{what}. Reverie reads it again when {when}.", outcome="unchanged")
         self.tell("writing")
         return replace(found, output=normalised(found.output))
 
@@ -840,7 +828,9 @@ class DirectoryRun(ExtractJob[Staging]):
         text = f"Consolidation of {cwd} started, from {some(traces, 'trace')}."
         self._extraction.note("consolidation-started", text, {"projectPath": cwd, "traces": traces})
         self.tell("thinking")
-        self._summary = await self._engine.consolidate(staging, staging.guard, run.limits, self.think_aloud)
+        self._summary = await self._engine.consolidate(
+            staging, staging.guard, run.limits, partial(self.tell, "thinking")
+        )
         run.limits.check()
         self.tell("writing")
         return staging

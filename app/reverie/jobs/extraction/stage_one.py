@@ -138,29 +138,15 @@ def is_structured(trace: str) -> bool:
 def structured(trace: str) -> str:
     """Return a text about a rollout in the format that Codex requires.
 
-    If the text lacks the required sections, it is put into default ones.
+    Without the required sections, it is put at the end of `resources/prompts/rollout-trace-frame.md`.
     """
-    if is_structured(trace):
-        return trace
-    return (
-        "# Trace Summary\n\n"
-        "Trace context: extracted without the usual structure; the raw notes are at the end.\n\n"
-        "User preferences: none observed\n\n"
-        "## Task: Extracted Memory\n\n"
-        "Outcome: uncertain\n\n"
-        "Key steps:\n- See the raw trace notes.\n\n"
-        "Things that did not work / things that can be improved:\n- None told apart.\n\n"
-        "Reusable knowledge:\n- See the raw trace notes.\n\n"
-        "Pointers and references (annotate why each item matters):\n- See the raw trace notes.\n\n"
-        f"### Raw trace notes\n\n{trace}"
-    )
+    return trace if is_structured(trace) else f"{prompt_words('rollout-trace-frame')}\n{trace}"
 
 
 def _candidates(text: str) -> list[str]:
     """Return the parts of an answer that may be the JSON document, likeliest first."""
     found = [text.strip()]
-    found += [match[1].strip() for match in _JSON_FENCE.finditer(text)]
-    found += [match[1].strip() for match in _FENCE.finditer(text)]
+    found += [match[1].strip() for fence in (_JSON_FENCE, _FENCE) for match in fence.finditer(text)]
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         found.append(text[start : end + 1])
@@ -551,16 +537,12 @@ def extracted(thread: Thread, items: Iterable[Item], statements: Statements) -> 
         f"Trace context: {thread.cwd}{branch}; {some(reader.requests, 'request')}, "
         f"{some(reader.commands, 'command')}. Put together by fixed rules, without a model.",
         "",
-        *_preferences(reader.preferences),
+        f"User preferences:{'' if reader.preferences else ' none observed'}",
+        *(f"- {preference}" for preference in reader.preferences),
     ]
     for task in tasks:
         lines += ["", *_task_lines(task)]
     return StageOneOutput("\n".join(lines) + "\n", _summary(title, tasks))
-
-
-def _preferences(found: Iterable[str]) -> list[str]:
-    lines = [f"- {line}" for line in found]
-    return ["User preferences:", *lines] if lines else ["User preferences: none observed"]
 
 
 def _task_lines(task: _Task) -> list[str]:

@@ -432,10 +432,8 @@ def _sections(text: str) -> Iterable[tuple[str, list[str]]]:
 
 def _stripped(lines: Sequence[str]) -> list[str]:
     """Return the lines without blank lines at the end."""
-    kept = list(lines)
-    while kept and not kept[-1].strip():
-        kept.pop()
-    return kept
+    end = max((number for number, line in enumerate(lines, 1) if line.strip()), default=0)
+    return list(lines[:end])
 
 
 def _once(lines: Iterable[str]) -> list[str]:

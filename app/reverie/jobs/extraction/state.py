@@ -19,7 +19,7 @@ from reverie.agents.capabilities import Thread
 from reverie.agents.codex.checks import INTERACTIVE
 from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.sqlite import own_database
-from reverie.values import Struct, astuple
+from reverie.values import Struct, astuple, fields_of
 
 if TYPE_CHECKING:
     from reverie.settings import ExtractSettings
@@ -103,16 +103,12 @@ class ExtractState:
 
     def rows(self) -> Mapping[str, ThreadRow]:
         """Return the row of every extracted thread, by thread id."""
-        found = self._selected(
-            "SELECT thread_id, bucket, cwd, summary, source_updated_at, generated_at, run_id FROM traces"
-        )
+        found = self._selected(f"SELECT {', '.join(fields_of(ThreadRow))} FROM traces")
         return {row[0]: ThreadRow(*row) for row in found}
 
     def directories(self) -> Mapping[str, DirectoryRow]:
         """Return the row of every directory with extracted traces, by bucket."""
-        found = self._selected(
-            "SELECT bucket, cwd, revision, done_revision, consolidated_at, outcome FROM directories"
-        )
+        found = self._selected(f"SELECT {', '.join(fields_of(DirectoryRow))} FROM directories")
         return {row[0]: DirectoryRow(*row) for row in found}
 
     def failures(self) -> Mapping[str, int]:

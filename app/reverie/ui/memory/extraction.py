@@ -208,24 +208,20 @@ class ExtractControl(QObject):
         """Open the dialog with the threads to extract or, during a run, with its progress."""
         if not self.available:
             return
-        if self.dialog is None:
-            self.dialog = self._made()
+        dialog = self.dialog
+        if dialog is None:
+            dialog = self.dialog = ExtractDialog(self._icons, self._now, self._window)
+            dialog.run.clicked.connect(self.run)
+            dialog.run_rules.clicked.connect(self.run_rules)
+            dialog.cancel_button.clicked.connect(self._runs.cancel)
+            dialog.review.connect(self.review_wanted)
         if not self.running:
             self._read_candidates()
-        if self.dialog.isVisible():
-            self.dialog.raise_()
-            self.dialog.activateWindow()
+        if dialog.isVisible():
+            dialog.raise_()
+            dialog.activateWindow()
         else:
-            self.dialog.show()
-
-    def _made(self) -> ExtractDialog:
-        """Return a new dialog with its buttons connected."""
-        dialog = ExtractDialog(self._icons, self._now, self._window)
-        dialog.run.clicked.connect(self.run)
-        dialog.run_rules.clicked.connect(self.run_rules)
-        dialog.cancel_button.clicked.connect(self._runs.cancel)
-        dialog.review.connect(self.review_wanted)
-        return dialog
+            dialog.show()
 
     def _read_candidates(self) -> None:
         """Read the candidates and the status in a job, and show them in the dialog."""
@@ -454,14 +450,7 @@ class ExtractDialog(QDialog):
 
     def show_progress(self, progress: ExtractProgress) -> None:
         """Show the progress of one rollout or directory, and of the whole run."""
-        item = self._items.get(progress.id)
-        if item is None:
-            title = progress.title or progress.id
-            if progress.kind == "directory":
-                title = self.tr("Consolidation")
-            item = self._row(progress.id, progress.stage, title, progress.project_path, None, progress.text)
-            if progress.kind == "directory":
-                self.table.scrollToItem(item)
+        item = self._item_of(progress)
         self._say(item, progress.stage, progress.text)
         if progress.total:
             self.bar.setRange(0, progress.total)
@@ -472,7 +461,10 @@ class ExtractDialog(QDialog):
     def show_result(self, result: ExtractResult) -> None:
         """Show the result of each rollout and directory, and the summary of the run or why it failed."""
         for part in (*result.rollouts, *result.directories):
-            self._take_end(part)
+            told = part.summary if part.succeeded else part.reason or part.summary
+            item = self._item_of(part)
+            self._say(item, part.stage, " ".join(each for each in (told, part.next_step) if each))
+            item.setData(0, _RUN, part.run_id)
         if result.succeeded:
             self.message.say(visible(result.summary))
         else:
@@ -481,15 +473,15 @@ class ExtractDialog(QDialog):
             self.message.say(visible(told), tone=tone)  # type: ignore[arg-type]
         self._on_current()
 
-    def _take_end(self, part: PartEnd) -> None:
-        """Show the result of one rollout or directory."""
+    def _item_of(self, part: ExtractProgress | PartEnd) -> QTreeWidgetItem:
+        """Return the item of a rollout or directory; a new row if the list does not have it yet."""
         item = self._items.get(part.id)
         if item is None:
             title = part.title or part.id if part.kind == "rollout" else self.tr("Consolidation")
-            item = self._row(part.id, "waiting", title, part.project_path, None, "")
-        told = part.summary if part.succeeded else part.reason or part.summary
-        self._say(item, part.stage, " ".join(each for each in (told, part.next_step) if each))
-        item.setData(0, _RUN, part.run_id)
+            item = self._row(part.id, part.stage, title, part.project_path, None, "")
+            if part.kind == "directory":
+                self.table.scrollToItem(item)
+        return item
 
     def _row(
         self, key: str, state: str, title: str, project: str, at: int | None, told: str
