@@ -193,14 +193,14 @@ def deleted(home: Path, profile: Path) -> dict[str, dict[str, Any]]:
             "owner": entry.owner,
             "text": _hash(trash.read(entry)),
         }
-        for entry in trash.page().entries
+        for entry in trash.page()[0]
     }
 
 
 def restore(home: Path, profile: Path, path: str) -> None:
     """Bring a deleted memory back from the trash."""
     trash = _opened(home, profile).trash
-    trash.restore([entry for entry in trash.page().entries if entry.path == path])
+    trash.restore([entry for entry in trash.page()[0] if entry.path == path])
 
 
 def recover(home: Path, profile: Path) -> None:

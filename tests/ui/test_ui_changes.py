@@ -25,9 +25,8 @@ from reverie.memory.commands import MemoryCommands
 from reverie.memory.diff import word_spans
 from reverie.memory.history import reader as history_log
 from reverie.memory.recording import Snapshots
-from reverie.runs.record import RunResult
+from reverie.runs.record import RunRecord, RunResult
 from reverie.services.change_log import ChangeLogService, LoggedChange, LoggedFile
-from reverie.services.views import RunSummary
 from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words
 from reverie.ui.changes.review import Choices
@@ -42,7 +41,7 @@ TESTING = "/memories/global/testing.md"
 # Words and rows: pure functions.
 
 
-def run(**other: Any) -> RunSummary:
+def run(**other: Any) -> RunRecord:
     ops = ({"command": "delete", "path": "/memories/global/Deploy.md", "applied": True},)
     return preview(**({"dry_run": False, "ops": ops} | other))
 
@@ -136,8 +135,8 @@ def test_a_preview_is_a_proposal_until_it_is_applied_discarded_or_overtaken() ->
     assert proposals_of([plan]) == (plan,)
     assert proposals_of([run(id="dream"), plan]) == ()
     assert proposals_of([run(id="dream", workspace_id="other"), plan]) == (plan,)
-    assert proposals_of([run(id="plan", dry_run=True, discarded=True)]) == ()
-    applied = run(id="plan", dry_run=True, applied_by="r2")
+    assert proposals_of([run(id="plan", dry_run=True, details={"discarded": True})]) == ()
+    applied = run(id="plan", dry_run=True, details={"appliedBy": "r2"})
     assert proposals_of([run(id="r2", workspace_id="other"), applied]) == ()
     undone = run(id="r2", reverted=True, workspace_id="other")
     assert proposals_of([undone, applied]) == (applied,)

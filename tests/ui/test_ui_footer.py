@@ -13,8 +13,8 @@ from ui_values import HOUR, NOW, missing, never, row, status
 
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.scopes import Scope
-from reverie.runs.record import Progress, RunResult
-from reverie.services.views import HarvestRow, RunSummary, Spent
+from reverie.runs.record import Progress, RunRecord, RunResult
+from reverie.services.views import HarvestRow, Spent
 from reverie.ui.icons import Icons
 from reverie.ui.memory.footer import AgentRow, Footer, harvest_words, row_words
 from reverie.values import replace
@@ -247,9 +247,7 @@ def test_conflicts_of_an_undo_name_their_files(footer: Footer) -> None:
 
 
 def test_an_interrupted_run_is_shown_until_it_is_put_away(qtbot: Any, footer: Footer) -> None:
-    run = RunSummary(
-        "r1", "dream", "w", NOW - HOUR, None, "interrupted", "rules", "manual", "", "", (), False, False
-    )
+    run = RunRecord("r1", "dream", "h", "/h", "w", None, "manual", "rules", NOW - HOUR, outcome="interrupted")
     footer.show_status(status(row(Scope.WORKSPACE), interrupted=(run,)))
     assert not footer.panel.interrupted.isHidden()
     with qtbot.waitSignal(footer.panel.revert) as asked:

@@ -7,8 +7,9 @@ from typing import Any
 
 from reverie.jobs.consolidate.review import Hunk, ReviewedFile, build_review
 from reverie.memory.diff import invisible_differences
+from reverie.runs.record import RunRecord
 from reverie.services.reviews import line_marks, review_group
-from reverie.services.views import ReviewFile, ReviewHunk, ReviewView, RunSummary
+from reverie.services.views import ReviewFile, ReviewHunk, ReviewView
 from reverie.values import replace
 
 A, B, C, D = (f"/memories/global/{name}.md" for name in "abcd")
@@ -16,13 +17,14 @@ KEPT = "Line that stays.\n"
 LINES = "".join(f"Line {number} of the memory about deployments.\n" for number in range(12))
 
 
-def run(**other: Any) -> RunSummary:
+def run(*, reverted: bool = False, **other: Any) -> RunRecord:
     values: dict[str, Any] = {
-        "id": "r1", "kind": "dream", "workspace_id": "w", "started_at": 1, "ended_at": 2,
-        "outcome": "completed", "engine": "rules", "trigger": "manual", "summary": "Tidied up.", "reason": "",
-        "ops": (), "dry_run": True, "reverted": False,
+        "id": "r1", "kind": "dream", "home_id": "h", "home_root": "/h", "workspace_id": "w",
+        "project_path": None, "started_at": 1, "ended_at": 2, "outcome": "completed", "engine": "rules",
+        "trigger": "manual", "summary": "Tidied up.", "dry_run": True,
+        "reverted_by": "another" if reverted else None,
     } | other  # fmt: skip
-    return RunSummary(**values)
+    return RunRecord(**values)
 
 
 def view(
@@ -32,7 +34,7 @@ def view(
     reasons: Sequence[str] = (),
     can_apply: bool = True,
     refused: Sequence[str] = (),
-    of: RunSummary | None = None,
+    of: RunRecord | None = None,
     can_take_back: bool = False,
     **rails: Any,
 ) -> ReviewView:

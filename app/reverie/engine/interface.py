@@ -20,7 +20,7 @@ from reverie.agents.scopes import Refusal, ScopeContext
 from reverie.files.watch import Changes, WatchState
 from reverie.memory.listing import no_check
 from reverie.runs.parts import Parts
-from reverie.runs.record import Progress, RunResult
+from reverie.runs.record import Progress, RunRecord, RunResult
 from reverie.services import HomeServices, service_made_by
 from reverie.services.views import (
     FileText,
@@ -30,7 +30,6 @@ from reverie.services.views import (
     MemoryView,
     Opened,
     Relevance,
-    RunSummary,
     SearchAnswer,
     SearchPlace,
     StatusView,
@@ -228,7 +227,7 @@ class HomeCalls(HomeServices):
         `PROVIDER:MODEL`. `progress` gets each step; setting `cancel` ends the run.
         """
 
-    def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
+    def runs(self, *, limit: int | None = None) -> tuple[RunRecord, ...]:
         """Return the newest runs of this home, at most `limit`, or all if it is None."""
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:

@@ -32,6 +32,7 @@ from typing import Any, Literal, get_args
 from reverie.errors import StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private, read_regular
+from reverie.runs.card import CardCounts, card_from_json
 from reverie.runs.fence import fenced
 from reverie.runs.parts import Parts, joined, parts_from_json, taken_as_json
 from reverie.values import Struct, as_dict, columns, field, fields_of, replace
@@ -110,7 +111,8 @@ class RunRecord(Struct, frozen=True):
     """
 
     id: str
-    kind: RunKind
+    kind: str
+    """The kind of the job: a `RunKind`, or another word if another version of Reverie made the run."""
     home_id: str
     home_root: str
     workspace_id: str | None
@@ -130,15 +132,39 @@ class RunRecord(Struct, frozen=True):
     summary: str = ""
     ops: tuple[Mapping[str, Any], ...] = ()
     """The commands of the run, each with `command`, `path`, `applied` and optionally `note`."""
-    usage: Mapping[str, int] | None = None
+    usage: Mapping[str, Any] | None = None
     """The tokens of the model (`inputTokens`, `outputTokens`, ...); None if unknown or no model was used."""
     dry_run: bool = False
+    """Whether the run only showed what it would change."""
     reverts: str | None = None
     """The run that this run undid, completely or in part; None if it undid none."""
     reverted_by: str | None = None
     """The run that undid this run as a whole; None if none did."""
     conflicts: tuple[str, ...] = ()
+    """The paths that could not be changed."""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost in US dollars; None if the run used no model, or the price is not known."""
+        cost = self.details.get("costUsd")
+        return float(cost) if isinstance(cost, int | float) else None
+
+    @property
+    def discarded(self) -> bool:
+        """Whether a person discarded this proposal; it can still be applied."""
+        return bool(self.details.get("discarded"))
+
+    @property
+    def applied_by(self) -> str:
+        """The id of the run that applied this proposal; empty if none did."""
+        return str(self.details.get("appliedBy") or "")
+
+    @property
+    def card(self) -> CardCounts | None:
+        """How many facts the run lost, changed or kept; None if they were not counted."""
+        card = card_from_json(self.details.get("card"))
+        return None if card is None else card.counts
 
     @property
     def settled(self) -> bool:
@@ -149,6 +175,11 @@ class RunRecord(Struct, frozen=True):
     def reverted(self) -> bool:
         """Whether the run was undone as a whole."""
         return self.reverted_by is not None
+
+    @property
+    def partly_undone(self) -> bool:
+        """Whether parts of the run were undone and other parts were not."""
+        return bool(self.taken_back) and not self.reverted
 
     @property
     def part(self) -> Parts:

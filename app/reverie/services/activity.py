@@ -27,13 +27,6 @@ class RunningWork(Struct, frozen=True):
     """The workspace of the run; None for a run of the whole home."""
 
 
-class ActivityPage(Struct, frozen=True):
-    """The newest decisions of the background services, newest first, and the runs in progress."""
-
-    entries: tuple[ActivityEntry, ...]
-    running: tuple[RunningWork, ...]
-
-
 class ActivityService:
     """The service that lists the decisions of background services, and the runs in progress, of one home.
 
@@ -50,12 +43,14 @@ class ActivityService:
         self._parts = parts
         self._is_for_another = is_for_another
 
-    def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
+    def page(
+        self, workspaces: Collection[str], limit: int, *, client: Hashable = None
+    ) -> tuple[tuple[ActivityEntry, ...], tuple[RunningWork, ...]]:
         """Return the newest decisions of background services, at most `limit`, and the runs in progress.
 
         For `workspaces` and `client` see `running`.
         """
-        return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
+        return self._parts.activity.read(limit), self.running(workspaces, client=client)
 
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
         """Return the runs in progress of the home itself and of the workspaces with the ids `workspaces`.

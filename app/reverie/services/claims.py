@@ -326,7 +326,7 @@ class ClaimService:
         except UserError:
             return earliest  # there is no history yet
         known = {
-            row.text.strip(): view.authors[row.author].at_ms // 1000 for row in view.rows if row.author >= 0
+            text.strip(): view.authors[author].at_ms // 1000 for text, author in view.rows if author >= 0
         }
         return {line: min(at, known.get(line, at)) for line, at in earliest.items()}
 

@@ -30,7 +30,6 @@ from reverie.runs.card import ReportCard
 from reverie.runs.parts import Parts
 from reverie.runs.record import Progress, RunRecord, RunResult
 from reverie.services.container import HomeContainer
-from reverie.services.run_views import run_summary
 from reverie.services.views import ChangedFile, ReviewFile, ReviewGroup, ReviewHunk, ReviewView
 from reverie.values import replace
 
@@ -68,7 +67,7 @@ class ReviewService:
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         return ReviewView(
-            run=run_summary(loaded.run),
+            run=loaded.run,
             groups=tuple(review_group(group) for group in loaded.review.groups),
             refused=tuple(_refused(op) for op in loaded.run.ops if not came_to_pass(op)),
             can_apply=not loaded.why_not,

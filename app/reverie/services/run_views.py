@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.jobs.consolidate.coverage import status_of
 from reverie.jobs.consolidate.run import dream_lease_name
-from reverie.runs.card import card_from_json
 from reverie.runs.record import RunRecord, started_of
 from reverie.services.container import HomeContainer
-from reverie.services.costs import PaidRun, cost_of, month_start, paid_run, spent_by_scope
-from reverie.services.views import CoverageRow, HarvestRow, RunSummary, StatusView
+from reverie.services.costs import month_start, spent_by_scope
+from reverie.services.views import CoverageRow, HarvestRow, StatusView
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
@@ -25,20 +24,20 @@ if TYPE_CHECKING:
 RECENT_RUNS = 100
 
 
-def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
+def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, RunRecord | None]) -> StatusView:
     """Return the data of the footer of a context, read from the coverage sidecar.
 
     The coverage sidecar is the file that records the last consolidation of each scope. `paid` is a cache that
-    the caller passes again in the next call: run id -> cost (None: the run used no model), for the finished
+    the caller passes again in the next call: run id -> record (None: the run used no model), for the finished
     runs of this month. It avoids reading thousands of run records each time.
     """
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())
     ids = parts.runs.ids()
-    records = parts.runs.read(ids[:RECENT_RUNS])
-    runs = [run_summary(record) for record in records]
+    runs = parts.runs.read(ids[:RECENT_RUNS])
     undone = frozenset(run.started_at for run in runs if run.reverted)
-    taken_back = {record.started_at: tuple(record.taken_back) for record in records}
+    taken_back = {run.started_at: tuple(run.taken_back) for run in runs}
+    usage_problem = parts.usage.problem()
     return StatusView(
         rows=tuple(
             _row(parts, context, scope, shown, undone, taken_back)
@@ -47,45 +46,11 @@ def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, Pai
         harvest=_harvest_row(shown),
         running=parts.leases.holder(dream_lease_name(parts.home_id)),
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
-        problems=(*shown.problems, *_usage_problem(parts)),
+        problems=(*shown.problems, *([usage_problem] if usage_problem else ())),
         spent=spent_by_scope(
-            (*map(paid_run, records), *_earlier_this_month(parts, ids[RECENT_RUNS:], paid)),
-            context,
-            now=parts.clock(),
+            (*runs, *_earlier_this_month(parts, ids[RECENT_RUNS:], paid)), context, now=parts.clock()
         ),
         agent=() if parts.home.jobs is None else parts.home.jobs.agent_status(context),
-    )
-
-
-def _usage_problem(parts: HomeContainer) -> tuple[str, ...]:
-    problem = parts.usage.problem()
-    return (problem,) if problem else ()
-
-
-def run_summary(record: RunRecord) -> RunSummary:
-    """Return the row for a run in lists of runs, made from the record of the run."""
-    return RunSummary(
-        id=record.id,
-        kind=record.kind,
-        workspace_id=record.workspace_id,
-        started_at=record.started_at,
-        ended_at=record.ended_at,
-        outcome=record.outcome,
-        engine=record.engine,
-        trigger=record.trigger,
-        summary=record.summary,
-        reason=record.reason,
-        ops=record.ops,
-        dry_run=record.dry_run,
-        reverted=record.reverted,
-        conflicts=record.conflicts,
-        usage=record.usage,
-        cost_usd=cost_of(record),
-        partly_undone=bool(record.taken_back) and not record.reverted,
-        project_path=record.project_path,
-        discarded=bool(record.details.get("discarded")),
-        applied_by=str(record.details.get("appliedBy") or ""),
-        card=None if (card := card_from_json(record.details.get("card"))) is None else card.counts,
     )
 
 
@@ -139,11 +104,11 @@ def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
 
 
 def _earlier_this_month(
-    parts: HomeContainer, ids: Sequence[str], paid: dict[str, PaidRun | None]
-) -> list[PaidRun | None]:
-    """Return the costs of this month's runs among `ids`, newest first; None for a run without a model.
+    parts: HomeContainer, ids: Sequence[str], paid: dict[str, RunRecord | None]
+) -> list[RunRecord | None]:
+    """Return the records of this month's runs among `ids`, newest first; None for a run without a model.
 
-    `paid` caches the costs of finished runs by id; entries of other months are removed from it.
+    `paid` caches the records of finished runs by id; entries of other months are removed from it.
     """
     since = month_start(parts.clock())
     this_month = [run_id for run_id in ids if started_of(run_id) >= since]
@@ -153,7 +118,7 @@ def _earlier_this_month(
             found.append(known[run_id])
             continue
         for record in parts.runs.read([run_id]):
-            found.append(paid_run(record))
+            found.append(record if record.usage else None)
             # The usage of a recovered run may be recorded later, by a process that was suspended in it.
             if record.settled and (record.usage or not record.details.get("recovered")):
                 paid[run_id] = found[-1]

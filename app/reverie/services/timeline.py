@@ -87,19 +87,11 @@ class LineAuthor(Struct, frozen=True):
     """The description of the commit."""
 
 
-class BlameRow(Struct, frozen=True):
-    """One line with its author."""
-
-    text: str
-    author: int
-    """An index into `BlameView.authors`; -1 for a line that is not in the history yet."""
-
-
 class BlameView(Struct, frozen=True):
     """The author of each line of one version of a file."""
 
-    rows: tuple[BlameRow, ...] = ()
-    """The lines, each with the index of its author in `authors`."""
+    rows: tuple[tuple[str, int], ...] = ()
+    """The lines, each with the index of its author in `authors`; -1 if it is not in the history yet."""
     authors: tuple[LineAuthor, ...] = ()
 
 
@@ -138,40 +130,6 @@ class RestorePlan(Struct, frozen=True):
     """A pair (path, reason) for each file that cannot be restored."""
     same: int = 0
     """The number of files that need no change."""
-
-
-class OnDisk(Struct, frozen=True):
-    """One file as it is on disk now."""
-
-    inner: str
-    """The path of the file below the file or folder that was searched."""
-    blob: str
-    """The git id of the file's content, computed as in the history."""
-    sha256: str | None
-    """The hash of the file's content."""
-
-
-def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
-    """Yield every file on disk at a place and below it.
-
-    `place`: a file or folder in `root`. `check` is called before each file and may raise to stop. Raises
-    `UserError` if the folder cannot be read completely, because missing files would look deleted.
-    """
-    files = rooted_files(root)
-    entry = files.entry(place.rel)
-    if entry is None:
-        return
-    entries = [entry]
-    if entry.kind != "file":
-        prefix = f"{place.rel}/" if place.rel else ""
-        walk = files.walk()
-        if walk.problems:
-            raise UserError("Not every file could be read.", cause=walk.problems[0], next_step="Try again.")
-        entries = [each for each in walk.entries if each.kind == "file" and each.rel.startswith(prefix)]
-    for each in entries:
-        check()
-        data = files.read(each.rel)
-        yield OnDisk(inner_of(place, each.rel), str(libgit2().hash(data)), sha256_of_bytes(data))
 
 
 def inner_of(place: HistoryPlace, rel: str) -> str:
@@ -254,7 +212,7 @@ class TimelineService:
         if state.commit is None:
             return {}
         if state.commit == NOW:
-            return {file.inner: file.blob for file in self._on_disk(state.place, check)}
+            return {inner: blob for inner, blob, _sha256 in self._on_disk(state.place, check)}
         return {
             inner_of(state.place, rel): blob
             for rel, blob in self._history.leaves(state.commit, state.place).items()
@@ -304,7 +262,7 @@ class TimelineService:
         newest_first = sorted(entries.values(), key=lambda entry: -entry.commit.at_ms)
         places = {entry.commit.id: number for number, entry in enumerate(newest_first)}
         rows = tuple(
-            BlameRow(
+            (
                 line.text.rstrip(b"\r\n").decode("utf-8", "replace"),
                 places[line.version.commit.id] if line.version is not None else -1,
             )
@@ -349,8 +307,8 @@ class TimelineService:
         place = self._destination(target, state)
         current: dict[str, str | None] = {}
         blobs: dict[str, str] = {}
-        for file in self._on_disk(place, check):
-            current[file.inner], blobs[file.inner] = file.sha256, file.blob
+        for inner, blob, sha256 in self._on_disk(place, check):
+            current[inner], blobs[inner] = sha256, blob
         versions = self._history.files(commit, state.place.key)
         usage = self._history.metadata(commit, state.place.key)
         files: list[RestoredFile] = []
@@ -433,9 +391,33 @@ class TimelineService:
             return ScopeRoot(Scope.GLOBAL, key, beside, None)
         return next((root for root in self._parts.home.roots() if root.key == key), None)
 
-    def _on_disk(self, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
+    def _on_disk(
+        self, place: HistoryPlace, check: Callable[[], None]
+    ) -> Iterator[tuple[str, str, str | None]]:
+        """Yield the files on disk at a place and below it: the path below the place, git id and hash of each.
+
+        The git id is that of the content, as in the history. `check` is called before each file and may raise
+        to stop. Raises `UserError` if the folder cannot be read completely, because missing files would look
+        deleted.
+        """
         root = self._root(place.key)
-        return files_at(root, place, check) if root is not None else iter(())
+        files = None if root is None else rooted_files(root)
+        entry = None if files is None else files.entry(place.rel)
+        if files is None or entry is None:
+            return
+        entries = [entry]
+        if entry.kind != "file":
+            prefix = f"{place.rel}/" if place.rel else ""
+            walk = files.walk()
+            if walk.problems:
+                raise UserError(
+                    "Not every file could be read.", cause=walk.problems[0], next_step="Try again."
+                )
+            entries = [each for each in walk.entries if each.kind == "file" and each.rel.startswith(prefix)]
+        for each in entries:
+            check()
+            data = files.read(each.rel)
+            yield inner_of(place, each.rel), str(libgit2().hash(data)), sha256_of_bytes(data)
 
     def _path_of(self, place: HistoryPlace, inner: str) -> str:
         """Return the memory path of a place in the history; for a companion, its path on disk.

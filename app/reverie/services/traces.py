@@ -65,8 +65,8 @@ from reverie.memory.diff import WordSpans, unified, word_spans
 from reverie.memory.listing import no_check
 from reverie.memory.nearest_lines import nearest_lines
 from reverie.services.views import ConsentView, ReplayRequest
-from reverie.text.summaries import Phrase, plain
-from reverie.values import Struct, columns, replace
+from reverie.text.summaries import NOTHING, Phrase, plain
+from reverie.values import Struct, columns, field, replace
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
@@ -86,27 +86,12 @@ _TEXTS = ("systemPrompt", "globalAgentsMd", "contextAgentsMd", "existingMemory")
 FileStamp = tuple[int, int, int]
 
 
-class TraceEntry(Struct, frozen=True):
-    """One trace, as known from its file name and file status only.
-
-    A trace is the recorded conversation of a run with its model.
-    """
-
-    id: str
-    path: Path
-    workspace_id: str
-    started_at: int
-    """The start of the run (UTC ms)."""
-    own: bool
-    """True if it is the trace of a run of Reverie, False for a dump by the agent."""
-    size: int
-    """The size of the file in bytes."""
-    stamp: FileStamp
-    """A value that changes whenever the file does."""
-
-
 class TraceSummary(Struct, frozen=True):
-    """One row of the list of traces."""
+    """One row of the list of traces.
+
+    A trace is the recorded conversation of a run with its model. The fields with a default are known only
+    once the file was read.
+    """
 
     id: str
     path: Path
@@ -115,19 +100,20 @@ class TraceSummary(Struct, frozen=True):
     kind: str
     started_at: int
     """The start of the run (UTC ms)."""
-    verdict: str
-    """The result of the run as an identifier, such as `wrote`."""
-    sentence: Phrase
-    """The same result as a sentence for people."""
-    evidence: Phrase
-    """The evidence for the verdict, as a sentence."""
-    place: RunEvidence
-    """The place of the evidence in the trace."""
     size: int
     """The size of the file in bytes."""
     own: bool
     """True if it is the trace of a run of Reverie, False for a dump by the agent."""
-    # Fields that are known only from the document.
+    stamp: FileStamp
+    """A value that changes whenever the file does."""
+    verdict: str = ""
+    """The result of the run as an identifier, such as `wrote`."""
+    sentence: Phrase = NOTHING
+    """The same result as a sentence for people."""
+    evidence: Phrase = NOTHING
+    """The evidence for the verdict, as a sentence."""
+    place: RunEvidence = field(default_factory=RunEvidence)
+    """The place of the evidence in the trace."""
     workspace_name: str = ""
     project_path: str = ""
     """The project path that the document names; often empty."""
@@ -140,18 +126,24 @@ class TraceSummary(Struct, frozen=True):
     damage: str = ""
     """The reason why the file can be read only in part or not at all; empty if it can."""
 
-    def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
-        """Return this row with the facts of the trace's document and the verdict on the run added.
-
-        `dump`: the file that was read, which provides size and damage.
-        """
+    def judged(self, verdict: RunVerdict) -> TraceSummary:
+        """Return this row with the verdict on the run."""
         return replace(
             self,
-            duration_ms=facts.duration_ms,
             verdict=verdict.name,
             sentence=verdict.sentence,
             evidence=verdict.evidence.sentence(),
             place=verdict.evidence,
+        )
+
+    def read(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
+        """Return this row with the verdict on the run, and the facts of the trace's document.
+
+        `dump`: the file that was read, which provides size and damage.
+        """
+        return replace(
+            self.judged(verdict),
+            duration_ms=facts.duration_ms,
             attempts=len(facts.attempts),
             model=facts.model,
             tokens=facts.input_tokens + facts.output_tokens,
@@ -226,36 +218,6 @@ class TraceDetail(Struct, frozen=True):
     """Whether long texts are truncated here; the document has them in full."""
     root: JsonNode | None
     """The root of the whole document, whose parts can be requested; None if it could not be read."""
-    stamp: FileStamp = (0, 0, 0)
-    """A value that changes whenever the file does."""
-
-
-class _ReadTrace(Struct, frozen=True):
-    """A trace whose file was read: its row in the list of traces, its document, and the facts in it."""
-
-    row: TraceSummary
-    dump: Dump
-    facts: TraceFacts
-
-    def detail(self, stamp: FileStamp = (0, 0, 0)) -> TraceDetail:
-        document, facts = self.dump.document, self.facts
-        listed = document.get("events")
-        events = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
-        return TraceDetail(
-            row=self.row,
-            facts=_with_texts(facts),
-            timeline=timeline_of(facts),
-            answers=tuple(map(answer_text, facts.attempts)),
-            texts={key: document[key] for key in _TEXTS if isinstance(document.get(key), str)},
-            events=tuple(map(_event, events[:MOST_EVENTS])),
-            event_count=len(events),
-            tried=tried_diff(facts),
-            missed=missed_edits(facts),
-            no_replay=why_no_replay(facts, shortened=self.dump.shortened),
-            shortened=self.dump.shortened,
-            root=self.dump.root,
-            stamp=stamp,
-        )
 
 
 class TraceService:
@@ -267,25 +229,27 @@ class TraceService:
         self._documents: OrderedDict[str, tuple[JsonSource, JsonNode | None]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def entries(self) -> tuple[TraceEntry, ...]:
-        """Return all traces, newest first, from directory listings alone."""
-        found = list(self._own_entries())
-        writer = self._parts.home.writer
-        for workspace_id, directory in () if writer is None else writer.dump_places().directories:
-            found += _files(directory, workspace_id, own=False)
+    def entries(self) -> tuple[TraceSummary, ...]:
+        """Return a row for each trace, newest first, from directory listings alone: without a verdict."""
+        home, own = self._parts.home, self._parts.profile.traces(self._parts.home_id)
+        found = _files(own, str(home.root), "", own=True)
+        for workspace_id, directory in () if home.writer is None else home.writer.dump_places().directories:
+            found += _files(directory, str(home.root), workspace_id, own=False)
         return tuple(
             sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)[:MOST_ENTRIES]
         )
 
-    def row(self, entry: TraceEntry) -> TraceSummary:
-        """Return the row of the list for one trace; the trace's file is read again only if it changed."""
+    def row(self, entry: TraceSummary) -> TraceSummary:
+        """Return the whole row for one of `entries`; the trace's file is read again only if it changed."""
         known = self._known.get(entry.path)
         if known is not None and known[0] == entry.stamp:
             return known[1]
         try:
-            row = self._row_of(entry, read_dump(entry.path, sketch=True))
+            row, _dump, _facts = _read(entry, sketch=True)
         except UserError as error:
-            row = self._unreadable(entry, error)
+            evidence = RunEvidence(quote=plain(error.cause or error.title))
+            row = entry.judged(RunVerdict("damaged", plain(str(error)), evidence))
+            row = replace(row, damage=str(error))
         self._known[entry.path] = (entry.stamp, row)
         return row
 
@@ -325,20 +289,20 @@ class TraceService:
         trace, `Ambiguous` if there are several, and `UserError` if the trace cannot be read.
         """
         entry = self.find(trace_id)
-        read = self._read(entry)
-        self._keep(entry, read.dump)
-        return read.detail(entry.stamp)
+        row, dump, facts = _read(entry)
+        self._keep(entry, dump)
+        return _detail(row, dump, facts)
 
     def document(self, trace_id: str) -> Mapping[str, Any]:
         """Return the content of a trace, with long texts truncated. Raises as `open` does."""
-        return self._read(self.find(trace_id)).dump.document
+        return _read(self.find(trace_id))[1].document
 
     def text(self, trace_id: str) -> str:
         """Return the parts of a trace by which traces are compared, as one text (`trace_text`).
 
         Raises as `open` does.
         """
-        return trace_text(self._read(self.find(trace_id)).facts)
+        return trace_text(_read(self.find(trace_id))[2])
 
     def difference(self, trace_id: str, other: str) -> str:
         """Return a diff from the text of the trace `trace_id` to the text `other`; raises as `open` does.
@@ -390,7 +354,7 @@ class TraceService:
         entry = self.find(trace_id)
         return self._keep(entry, read_dump(entry.path))
 
-    def _keep(self, entry: TraceEntry, dump: Dump) -> tuple[JsonSource, JsonNode | None]:
+    def _keep(self, entry: TraceSummary, dump: Dump) -> tuple[JsonSource, JsonNode | None]:
         """Open the document of the trace `entry` and cache it, because its parts are usually requested next.
 
         Returns its source and its root; the root is None if nothing could be read. Only the last few
@@ -403,12 +367,8 @@ class TraceService:
                 self._documents.popitem(last=False)
         return kept
 
-    def _read(self, entry: TraceEntry) -> _ReadTrace:
-        dump = read_dump(entry.path)
-        return _ReadTrace(self._row_of(entry, dump), dump, facts_of(dump.document))
-
-    def find(self, trace_id: str) -> TraceEntry:
-        """Return the entry of a trace.
+    def find(self, trace_id: str) -> TraceSummary:
+        """Return the row of a trace among `entries`.
 
         `trace_id`: its id, a unique prefix of it, or the path of its file. Raises `StoreError` if there is no
         such trace, `Ambiguous` if there are several.
@@ -431,48 +391,44 @@ class TraceService:
             )
         return found[0]
 
-    def _own_entries(self) -> Iterator[TraceEntry]:
-        directory = self._parts.profile.traces(self._parts.home_id)
-        return iter(_files(directory, "", own=True))
 
-    def _row_of(self, entry: TraceEntry, dump: Dump) -> TraceSummary:
-        facts = facts_of(dump.document)
-        verdict = judge(facts, dump.damage, lost=dump.lost)
-        row = self._bare(entry, verdict).judged(dump, facts, verdict)
-        return replace(
-            row,
-            workspace_id=facts.workspace_id or entry.workspace_id,
-            workspace_name=facts.workspace_name,
-            project_path=facts.project_path,
-            kind=facts.kind,
-            started_at=facts.started_at if facts.started_at is not None else entry.started_at,
-            run_id=facts.run_id,
-        )
+def _read(entry: TraceSummary, *, sketch: bool = False) -> tuple[TraceSummary, Dump, TraceFacts]:
+    """Read the file of a trace; return its whole row, its document, and the facts in it.
 
-    def _unreadable(self, entry: TraceEntry, error: UserError) -> TraceSummary:
-        quote = plain(error.cause or error.title)
-        verdict = RunVerdict("damaged", plain(str(error)), RunEvidence(quote=quote))
-        return replace(self._bare(entry, verdict), damage=str(error))
+    `sketch`: read only the parts that the row needs.
+    """
+    dump = read_dump(entry.path, sketch=sketch)
+    facts = facts_of(dump.document)
+    row = replace(
+        entry.read(dump, facts, judge(facts, dump.damage, lost=dump.lost)),
+        workspace_id=facts.workspace_id or entry.workspace_id,
+        workspace_name=facts.workspace_name,
+        project_path=facts.project_path,
+        kind=facts.kind,
+        started_at=facts.started_at if facts.started_at is not None else entry.started_at,
+        run_id=facts.run_id,
+    )
+    return row, dump, facts
 
-    def _bare(self, entry: TraceEntry, verdict: RunVerdict) -> TraceSummary:
-        """Return the row of a trace whose document could not be used; the facts come from its file name.
 
-        `verdict` says why.
-        """
-        return TraceSummary(
-            id=entry.id,
-            path=entry.path,
-            home=str(self._parts.home.root),
-            workspace_id=entry.workspace_id,
-            kind="writer" if not entry.own else "",
-            started_at=entry.started_at,
-            verdict=verdict.name,
-            sentence=verdict.sentence,
-            evidence=verdict.evidence.sentence(),
-            place=verdict.evidence,
-            size=entry.size,
-            own=entry.own,
-        )
+def _detail(row: TraceSummary, dump: Dump, facts: TraceFacts) -> TraceDetail:
+    document = dump.document
+    listed = document.get("events")
+    events = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+    return TraceDetail(
+        row=row,
+        facts=_with_texts(facts),
+        timeline=timeline_of(facts),
+        answers=tuple(map(answer_text, facts.attempts)),
+        texts={key: document[key] for key in _TEXTS if isinstance(document.get(key), str)},
+        events=tuple(map(_event, events[:MOST_EVENTS])),
+        event_count=len(events),
+        tried=tried_diff(facts),
+        missed=missed_edits(facts),
+        no_replay=why_no_replay(facts, shortened=dump.shortened),
+        shortened=dump.shortened,
+        root=dump.root,
+    )
 
 
 @contextlib.contextmanager
@@ -510,12 +466,13 @@ def _event(event: Mapping[str, Any]) -> TraceEvent:
     return TraceEvent(str(event.get("role", "?")), str(event.get("historySequence", "")), "\n".join(parts))
 
 
-def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]:
+def _files(directory: Path, home: str, workspace_id: str, *, own: bool) -> list[TraceSummary]:
     """Return the dumps in one directory, in no particular order; empty if it cannot be listed.
 
-    `workspace_id`: the workspace that they are about. `own`: True if they are traces of Reverie's own runs.
+    `home`: the directory of their home. `workspace_id`: the workspace that they are about. `own`: True if
+    they are traces of Reverie's own runs.
     """
-    found: list[TraceEntry] = []
+    found: list[TraceSummary] = []
     with contextlib.suppress(OSError), os.scandir(directory) as files:
         for file in files:
             match = _NAME.fullmatch(file.name)
@@ -524,13 +481,15 @@ def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]
             with contextlib.suppress(FileNotFoundError):
                 facts = file.stat(follow_symlinks=False)
                 found.append(
-                    TraceEntry(
+                    TraceSummary(
                         id=file.name.removesuffix(".json"),
                         path=directory / file.name,
+                        home=home,
                         workspace_id=workspace_id,
+                        kind="" if own else WRITER,
                         started_at=int(match["started"]),
-                        own=own,
                         size=facts.st_size,
+                        own=own,
                         stamp=(facts.st_size, facts.st_mtime_ns, facts.st_ino),
                     )
                 )
@@ -570,7 +529,13 @@ def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
 
 def answer_text(attempt: Attempt) -> str:
     """Return the texts and tool calls of the model in one attempt, in order, as one text."""
-    return "\n\n".join(part for step in attempt.steps for part in _step_parts(step.text, step.calls))
+    parts = []
+    for step in attempt.steps:
+        parts += [step.text] if step.text.strip() else []
+        for call in step.calls:
+            came = call.problem or (words_of(call.output) if call.ran else "was not run")
+            parts.append(f"{call.name} {pretty(call.input)}\n→ {came[:_VALUE_CHARS]}")
+    return "\n\n".join(parts)
 
 
 def trace_text(facts: TraceFacts) -> str:
@@ -603,22 +568,9 @@ def _sections(facts: TraceFacts) -> Iterator[str]:
             yield f"attempt {attempt.index}, error: {attempt.error}\n"
 
 
-def _step_parts(text: str, calls: tuple[Call, ...]) -> Iterator[str]:
-    if text.strip():
-        yield text
-    for call in calls:
-        came = call.problem or (words_of(call.output) if call.ran else "was not run")
-        yield f"{call.name} {pretty(call.input)}\n→ {came[:_VALUE_CHARS]}"
-
-
 def _tried(facts: TraceFacts) -> list[Call]:
     calls = (call for attempt in facts.attempts for call in attempt.calls)
     return [call for call in calls if call.name in ("memory_write", "memory")]
-
-
-def _strings(call: Call) -> tuple[str, str]:
-    given: Mapping[str, Any] = call.input if isinstance(call.input, Mapping) else {}
-    return str(given.get("old_string") or ""), str(given.get("new_string") or "")
 
 
 def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
@@ -629,7 +581,8 @@ def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
     """
     after, misfits = facts.existing_memory, []
     for call in _tried(facts):
-        old, new = _strings(call)
+        given: Mapping[str, Any] = call.input if isinstance(call.input, Mapping) else {}
+        old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
         if old in after if old else not after.strip():
             after = after.replace(old, new, 1) if old else new
         else:
@@ -675,13 +628,6 @@ def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:
     return ""
 
 
-class Replay(Struct, frozen=True):
-    """The trace of a replay, and a diff between the original trace and the replayed one."""
-
-    detail: TraceDetail
-    difference: str
-
-
 class Replays:
     """Replays of traces: each sends the prompt of a memory-writer run to a model again.
 
@@ -711,12 +657,12 @@ class Replays:
         else:
             return None
 
-        original = self._traces._read(self._traces.find(trace_id))
+        row, _dump, facts = _read(self._traces.find(trace_id))
         vault = Vault()
-        for text in (request.system, request.user, original.facts.existing_memory):
+        for text in (request.system, request.user, facts.existing_memory):
             vault.learn(text)
         destination = self._models.provider(request.engine).destination
-        return ConsentView(destination, (str(original.row.path),), vault.secrets_hidden)
+        return ConsentView(destination, (str(row.path),), vault.secrets_hidden)
 
     def run(
         self,
@@ -725,30 +671,28 @@ class Replays:
         *,
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
-    ) -> Replay:
+    ) -> tuple[TraceDetail, str]:
         """Send the prompt in `request` to a model; return the new trace and a diff from the old one.
 
         Setting `cancel` ends the replay; `progress` gets a phrase for each step. Raises `UserError` if the
         replay cannot start.
         """
-        original = self._traces._read(self._traces.find(trace_id))
-        problem = why_no_replay(original.facts, shortened=original.dump.shortened)
+        original, read, before = _read(self._traces.find(trace_id))
+        problem = why_no_replay(before, shortened=read.shortened)
         if problem:
             raise StoreError(
                 "This trace cannot be replayed.", cause=problem, next_step="Choose another trace."
             )
         self._models.require_consent(request.engine)
         provider = self._models.provider(request.engine)
-        data = asyncio.run(_asked(provider, original.facts, request, self._clock, cancel, progress))
+        data = asyncio.run(_asked(provider, before, request, self._clock, cancel, progress))
         dump = dump_of(data)
         facts = facts_of(dump.document)
-        row = original.row.judged(dump, facts, judge(facts))
+        row = original.read(dump, facts, judge(facts))
         row = replace(row, kind="replay", started_at=facts.started_at or 0, run_id="", damage="")
-        found = _ReadTrace(row, dump, facts).detail()
         # It has no file from which parts could be requested.
-        return Replay(
-            replace(found, root=None), _diff(trace_text(original.facts), trace_text(facts), "trace")
-        )
+        detail = replace(_detail(row, dump, facts), root=None)
+        return detail, _diff(trace_text(before), trace_text(facts), "trace")
 
 
 async def _asked(
@@ -810,26 +754,6 @@ _BEFORE = 30
 """The number of messages that are shown before a requested message."""
 
 
-class TranscriptOpened(Struct, frozen=True):
-    """An opened transcript."""
-
-    page: Page
-    """The messages to show first."""
-    stamp: Stamp
-    """A value that changes whenever the file does."""
-    place: int
-    """The number of the requested message; -1 if none was requested, or if it does not exist."""
-
-
-class TranscriptGrowth(Struct, frozen=True):
-    """The present state of a transcript that a client follows."""
-
-    stamp: Stamp
-    """A value that changes whenever the file does."""
-    page: Page | None
-    """The new messages; None if the transcript has not changed."""
-
-
 class _Reader:
     """A transcript that one client reads.
 
@@ -884,8 +808,11 @@ class TranscriptService:
         at_end: bool = False,
         check: Callable[[], None] = no_check,
         client: Hashable = None,
-    ) -> TranscriptOpened:
+    ) -> tuple[Page, Stamp, int]:
         """Open a transcript at the message with the agent's id `message_id`.
+
+        Returns the messages to show first, a value that changes whenever the file does, and the number of the
+        requested message; -1 if none was requested, or if it does not exist.
 
         If the id is empty or does not exist, the transcript is opened at its beginning or, with `at_end`, at
         its end. `client`: the client that reads it. `check` is called repeatedly and may raise to stop.
@@ -896,9 +823,9 @@ class TranscriptService:
             if message_id:
                 place = transcript.find(lambda each: each.id == message_id, -1, check)
                 if place is not None:
-                    return TranscriptOpened(_page_with(transcript, place, check), stamp, place)
+                    return _page_with(transcript, place, check), stamp, place
             page = transcript.last(check) if at_end else transcript.page(0, check)
-            return TranscriptOpened(page, stamp, -1)
+            return page, stamp, -1
 
     def page(
         self,
@@ -973,17 +900,18 @@ class TranscriptService:
         chars: int,
         check: Callable[[], None] = no_check,
         client: Hashable = None,
-    ) -> TranscriptGrowth:
+    ) -> tuple[Stamp, Page | None]:
         """Return the stamp of a transcript and, if it is not `known`, the messages from number `start` on.
 
-        At most `messages` messages and about `chars` characters, as for `page`. `check` is called repeatedly
-        and may raise to stop. `client`: the client whose position in the transcript is used.
+        The messages are None if the stamp is `known`: the transcript has not changed. At most `messages`
+        messages and about `chars` characters, as for `page`. `check` is called repeatedly and may raise to
+        stop. `client`: the client whose position in the transcript is used.
         """
         with self._reading(client, source) as transcript:
             stamp = transcript.stamp()
             if stamp == known:
-                return TranscriptGrowth(stamp, None)
-            return TranscriptGrowth(stamp, transcript.page(start, check, messages=messages, chars=chars))
+                return stamp, None
+            return stamp, transcript.page(start, check, messages=messages, chars=chars)
 
     def forget_client(self, client: Hashable) -> None:
         """Close the transcripts that a client read, because the client has disconnected."""

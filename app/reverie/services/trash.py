@@ -11,8 +11,8 @@ Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
@@ -23,10 +23,7 @@ from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.container import Contexts, HomeContainer, rooted_files
 from reverie.services.edits import UserEdits
 from reverie.services.views import HandChange, Undo
-from reverie.values import Struct, field
-
-if TYPE_CHECKING:
-    from reverie.memory.history.roots import FileVersion
+from reverie.values import Struct
 
 _SUBJECT = "Restored from the trash"
 _LOOKED_AT = 50
@@ -69,27 +66,21 @@ class TrashEntry(Struct, frozen=True):
         return self.deletion.size
 
 
-class TrashPage(Struct, frozen=True):
-    """A page of deletions, newest first."""
-
-    entries: tuple[TrashEntry, ...] = ()
-    next: str | None = None
-    """The start of the next page; None at the beginning of the history."""
-
-
 class TrashService:
     """The service that lists and restores the deleted files of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
-    def page(self, start: str | None = None, *, check: Callable[[], None] = no_check) -> TrashPage:
-        """Return a page of deletions, newest first.
+    def page(
+        self, start: str | None = None, *, check: Callable[[], None] = no_check
+    ) -> tuple[tuple[TrashEntry, ...], str | None]:
+        """Return a page of deletions, newest first, and the start of the next page (None: there is none).
 
-        `start`: the `next` of an earlier page; None: the first page. `check` is called repeatedly and may
-        raise to stop.
+        `start`: None for the first page. `check` is called repeatedly and may raise to stop.
         """
-        page = self._parts.snapshots.history.deletions(start, check=check)
+        history = self._parts.snapshots.history
+        page = history.deletions(start, check=check)
         contexts = Contexts(self._parts)
         roots = {root.key: root for root in self._parts.home.roots()}
         entries = []
@@ -101,11 +92,14 @@ class TrashService:
             if key not in reachable:
                 reachable[key] = contexts.of([key]) is not None
             entry = self._entry(deletion, contexts.owner(key), roots, reachable=reachable[key])
-            is_back = deletion.commit.at_ms <= elsewhere.get((key, deletion.blob), -1)
-            if entry is None or is_back or (entry.taken and self._came_back(deletion)):
+            if entry is None or deletion.commit.at_ms <= elsewhere.get((key, deletion.blob), -1):
                 continue
+            if entry.taken:
+                later = history.log(deletion.place, limit=_LOOKED_AT, until=deletion.commit.id).entries
+                if any(each.blob == deletion.blob for each in later):
+                    continue  # the file has existed again with the deleted content
             entries.append(entry)
-        return TrashPage(tuple(entries), page.next)
+        return tuple(entries), page.next
 
     def read(self, entry: TrashEntry) -> bytes:
         """Return the deleted content. Raises `StoreError` if the file was too large for the history."""
@@ -120,10 +114,18 @@ class TrashService:
 
         This is its own path, or a free name beside it.
         """
-        contexts, chosen = Contexts(self._parts), _Chosen()
+        contexts, names, used = Contexts(self._parts), dict[str, str](), set[tuple[str, str]]()
         for entry in entries:
-            chosen.add(entry, self._there(entry, contexts))
-        return chosen.names
+            key, wanted = entry.deletion.place.key, entry.deletion.place.rel
+            context = contexts.of([key])
+            root = None if context is None else self._parts.home.scope_root(context, entry.scope)
+            files = None if root is None else rooted_files(root)
+            rel, number = wanted, 2
+            while (key, rel) in used or (files is not None and files.entry(rel) is not None):
+                rel, number = numbered(wanted, number), number + 1
+            used.add((key, rel))
+            names[entry.id] = str(memory_path(entry.scope, rel))
+        return names
 
     def restore(self, entries: Sequence[TrashEntry], names: Mapping[str, str] | None = None) -> Undo:
         """Restore all of these entries or none; return the `Undo`.
@@ -145,40 +147,20 @@ class TrashService:
                     next_step="Open the preview, and copy the text into another memory.",
                 )
             groups.setdefault(context, []).append(entry)
-        return self._restored(groups, paths)
-
-    def _restored(
-        self, groups: Mapping[ScopeContext, Sequence[TrashEntry]], paths: Mapping[str, str]
-    ) -> Undo:
-        changes = ChangeSet(self._parts)
-        done: list[Undo] = []
+        history, changes, done = self._parts.snapshots.history, ChangeSet(self._parts), list[Undo]()
+        files, metadata = cache(history.files), cache(history.metadata)
         with all_steps_or_none(done, UserEdits(self._parts).undo):
-            for context, entries in groups.items():
-                batch = _Batch()
-                for entry in entries:
-                    self._add(batch, entry, paths[entry.id])
-                undo = changes.apply(
-                    context, batch.changes, kind="restore", subject=_SUBJECT, pins=batch.pins
-                )
-                done.append(undo)
+            for context, chosen in groups.items():
+                made, pins = list[HandChange](), dict[str, bool]()
+                for entry in chosen:
+                    place, kept, path = entry.deletion.place, entry.deletion.kept_in, paths[entry.id]
+                    version = files(kept, place.key).get(place.rel)
+                    mode = None if version is None else version.mode
+                    made.append(HandChange(path, self.read(entry), None, mode))
+                    if metadata(kept, place.key).get(place.rel, {}).get("pinned") is True:
+                        pins[path] = True
+                done.append(changes.apply(context, made, kind="restore", subject=_SUBJECT, pins=pins))
         return joined(done)
-
-    def _add(self, batch: _Batch, entry: TrashEntry, path: str) -> None:
-        history, place, kept = self._parts.snapshots.history, entry.deletion.place, entry.deletion.kept_in
-        facts = batch.facts.get((kept, place.key))
-        if facts is None:
-            facts = batch.facts[kept, place.key] = _Facts(
-                history.files(kept, place.key),
-                {
-                    rel
-                    for rel, data in history.metadata(kept, place.key).items()
-                    if data.get("pinned") is True
-                },
-            )
-        mode = facts.versions[place.rel].mode if place.rel in facts.versions else None
-        batch.changes.append(HandChange(path, self.read(entry), None, mode))
-        if place.rel in facts.pinned:
-            batch.pins[path] = True
 
     def _entry(
         self, deletion: Deletion, owner: str, roots: Mapping[str, ScopeRoot], *, reachable: bool
@@ -209,52 +191,6 @@ class TrashService:
         now = history.newest(list(found))
         there = [place for place, content in zip(found, now, strict=True) if content is not None]
         return {(place.key, found[place][0]): found[place][1] for place in there}
-
-    def _came_back(self, deletion: Deletion) -> bool:
-        """Return True if the deleted file later existed again with the deleted content."""
-        history = self._parts.snapshots.history
-        log = history.log(deletion.place, limit=_LOOKED_AT, until=deletion.commit.id)
-        return any(entry.blob == deletion.blob for entry in log.entries)
-
-    def _there(self, entry: TrashEntry, contexts: Contexts) -> Callable[[str], bool]:
-        context = contexts.of([entry.deletion.place.key])
-        if context is None:
-            return lambda _rel: False
-        files = rooted_files(self._parts.home.scope_root(context, entry.scope))
-        return lambda rel: files.entry(rel) is not None
-
-
-class _Chosen(Struct, dict=True):
-    """The free paths chosen so far for a restore, so that no path is chosen twice."""
-
-    names: dict[str, str] = field(default_factory=dict)
-    """The memory path for each entry, by the entry's id."""
-    _used: set[tuple[str, str]] = field(default_factory=set)
-
-    def add(self, entry: TrashEntry, is_there: Callable[[str], bool]) -> None:
-        key, wanted = entry.deletion.place.key, entry.deletion.place.rel
-        rel, number = wanted, 2
-        while is_there(rel) or (key, rel) in self._used:
-            rel, number = numbered(wanted, number), number + 1
-        self._used.add((key, rel))
-        self.names[entry.id] = str(memory_path(entry.scope, rel))
-
-
-class _Facts(Struct, frozen=True):
-    """The versions of the files of one root in a commit, and the files that were pinned."""
-
-    versions: Mapping[str, FileVersion]
-    pinned: Collection[str]
-
-
-class _Batch(Struct, dict=True):
-    """The changes that restore the deleted files of one context."""
-
-    changes: list[HandChange] = field(default_factory=list)
-    pins: dict[str, bool] = field(default_factory=dict)
-    """Path -> True for each restored file that was pinned."""
-    facts: dict[tuple[str, str], _Facts] = field(default_factory=dict)
-    """A cache of what the history has about the files, by commit and key of the root."""
 
 
 def numbered(rel: str, number: int) -> str:

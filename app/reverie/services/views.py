@@ -26,10 +26,10 @@ from reverie.memory.listing import FileChanges, LintFinding, ScopeListing, apply
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.snippets import Snippet
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.card import CardCounts, ReportCard
+from reverie.runs.card import ReportCard
 from reverie.runs.journal import Journal
 from reverie.runs.parts import Parts
-from reverie.runs.record import Outcome, RunResult
+from reverie.runs.record import RunRecord, RunResult
 from reverie.text.summaries import NOTHING, Phrase, is_utf16, readable_text, some
 from reverie.values import Struct, columns, field, replace
 
@@ -160,52 +160,6 @@ class HarvestRow(Struct, frozen=True):
     error: str = ""
 
 
-class RunSummary(Struct, frozen=True):
-    """One row of a list of runs: the facts about one run.
-
-    Times are in UTC ms.
-    """
-
-    id: str
-    kind: str
-    workspace_id: str | None
-    """The workspace of the run; None if it was not about one workspace."""
-    started_at: int
-    ended_at: int | None
-    """The end of the run; None while it is in progress."""
-    outcome: Outcome
-    engine: str
-    trigger: str
-    summary: str
-    reason: str
-    """A stable identifier of the outcome."""
-    ops: tuple[Mapping[str, Any], ...]
-    """The operations of the run on memories."""
-    dry_run: bool
-    """True if the run only showed what it would change."""
-    reverted: bool
-    """True if the run was undone as a whole."""
-    conflicts: tuple[str, ...] = ()
-    """The paths that could not be changed."""
-    usage: Mapping[str, Any] | None = None
-    """The tokens of the run's model (`inputTokens`, `outputTokens`, ...).
-
-    None if no model was used, or if its usage was not reported.
-    """
-    cost_usd: float | None = None
-    """The cost in US dollars; None if unknown."""
-    partly_undone: bool = False
-    """Whether parts of the run were undone and other parts were not."""
-    project_path: str | None = None
-    """The project whose memories the run was about; None if there is none, or several."""
-    discarded: bool = False
-    """Whether a person discarded this proposal; it can still be applied."""
-    applied_by: str = ""
-    """The id of the run that applied this proposal; empty if none did."""
-    card: CardCounts | None = None
-    """How many facts the run lost, changed or kept; None if they were not counted."""
-
-
 class Spent(Struct, frozen=True):
     """The cost of the models in the runs of one scope: in the last run, and in this calendar month.
 
@@ -241,7 +195,7 @@ class StatusView(Struct, frozen=True):
     """The newest harvest of the workspace; None if there was none."""
     running: LeaseHolder | None
     """The process that is consolidating; None if there is none."""
-    interrupted: tuple[RunSummary, ...]
+    interrupted: tuple[RunRecord, ...]
     """The runs that a crash or kill ended."""
     problems: tuple[str, ...]
     """Sentences about data that could not be read."""
@@ -335,7 +289,7 @@ class ReviewGroup(Struct, frozen=True):
 class ReviewView(Struct, frozen=True):
     """The changes of a run, or of a change set of the history, for review."""
 
-    run: RunSummary | None
+    run: RunRecord | None
     """The run; None for a change set of the history that no run made."""
     groups: tuple[ReviewGroup, ...]
     refused: tuple[str, ...]

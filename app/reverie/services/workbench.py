@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion, TitlesRead, rules_of
 from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
@@ -27,7 +26,7 @@ from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.parts import Parts
-from reverie.runs.record import Progress, RunResult
+from reverie.runs.record import Progress, RunRecord, RunResult
 from reverie.services import HomeServices
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer, asked_context
@@ -45,16 +44,12 @@ from reverie.services.views import (
     LostSave,
     MemoryView,
     Relevance,
-    RunSummary,
     StatusView,
     Template,
     Undo,
     UnseenKind,
     run_undone,
 )
-
-if TYPE_CHECKING:
-    from reverie.services.costs import PaidRun
 
 LOOK_AGAIN = "reverie-coverage"
 """The name of the thread that checks after a consolidation whether its record was overwritten.
@@ -74,7 +69,7 @@ class Workbench(HomeServices):
     def __init__(self, parts: HomeContainer) -> None:
         self.parts = parts
         self._history_started = threading.Event()
-        self._paid: dict[str, PaidRun | None] = {}
+        self._paid: dict[str, RunRecord | None] = {}
 
     @property
     def home_id(self) -> str:
@@ -388,11 +383,9 @@ class Workbench(HomeServices):
         threading.Thread(target=again, name=LOOK_AGAIN, daemon=True).start()
         return result
 
-    def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
+    def runs(self, *, limit: int | None = None) -> tuple[RunRecord, ...]:
         """Return the newest runs of this home; at most `limit`, or all if it is None."""
-        from reverie.services.run_views import run_summary
-
-        return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
+        return self.parts.runs.all(limit=limit)
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
         """Undo a run by a three-way merge; return the result of the undo, which is a run too.

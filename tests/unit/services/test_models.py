@@ -19,7 +19,7 @@ from reverie.errors import StoreError
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.services.container import HomeContainer
-from reverie.services.costs import month_start, paid_run, spent_by_scope
+from reverie.services.costs import month_start, spent_by_scope
 from reverie.services.models import AUTO, Models
 from reverie.services.workbench import Workbench
 
@@ -247,7 +247,7 @@ def test_a_run_counts_for_its_workspace_its_project_and_everything() -> None:
         record(2, NOW - HOUR_MS, workspace_id="sibling"),
         record(1, NOW - 2 * HOUR_MS),
     ]
-    spent = spent_by_scope(map(paid_run, records), context, now=NOW)
+    spent = spent_by_scope(records, context, now=NOW)
     months = [spent[scope].month_tokens for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)]
     assert months == [110, 220, 330]
     assert spent[Scope.GLOBAL].month_cost == pytest.approx(1.5)
@@ -256,24 +256,17 @@ def test_a_run_counts_for_its_workspace_its_project_and_everything() -> None:
 def test_last_month_counts_for_the_last_run_only_and_an_unknown_price_is_not_nothing() -> None:
     old = record(1, month_start(NOW) - 1)
     context = ScopeContext(ACME, "/p")
-    only_old = spent_by_scope(map(paid_run, [old]), context, now=NOW)[Scope.WORKSPACE]
+    only_old = spent_by_scope([old], context, now=NOW)[Scope.WORKSPACE]
     assert (only_old.last_tokens, only_old.month_tokens, only_old.month_cost) == (110, 0, None)
-    mixed = spent_by_scope(map(paid_run, [record(2, NOW, None), record(3, NOW), old]), context, now=NOW)[
-        Scope.WORKSPACE
-    ]
+    mixed = spent_by_scope([record(2, NOW, None), record(3, NOW), old], context, now=NOW)[Scope.WORKSPACE]
     assert (mixed.last_cost, mixed.month_cost, mixed.month_unknown) == (None, 0.5, True)
 
 
 def test_runs_by_rules_cost_nothing_and_are_no_last_run() -> None:
     by_rules = record(2, NOW, usage=None, details={})
-    spent = spent_by_scope(map(paid_run, [by_rules, record(1, NOW - 1)]), ScopeContext(ACME, "/p"), now=NOW)
+    spent = spent_by_scope([by_rules, record(1, NOW - 1)], ScopeContext(ACME, "/p"), now=NOW)
     assert spent[Scope.WORKSPACE].last_tokens == 110
-    assert (
-        spent_by_scope(map(paid_run, [by_rules]), ScopeContext(ACME, None), now=NOW)[
-            Scope.PROJECT
-        ].month_tokens
-        == 0
-    )
+    assert spent_by_scope([by_rules], ScopeContext(ACME, None), now=NOW)[Scope.PROJECT].month_tokens == 0
 
 
 CODEX_SERVICES = """

@@ -49,8 +49,8 @@ def wish_for(detail: TraceDetail, **more: object) -> ReplayRequest:
 
 
 def replay(bench: Workbench, detail: TraceDetail, **more: object) -> TraceDetail:
-    found = bench.replays.run(str(detail.row.path), wish_for(detail, **more), cancel=threading.Event())
-    return found.detail
+    request, cancel = wish_for(detail, **more), threading.Event()
+    return bench.replays.run(str(detail.row.path), request, cancel=cancel)[0]
 
 
 def write(old: str, new: str) -> Reply:
@@ -128,8 +128,8 @@ def test_time_runs_out_and_a_cancel_ends_it(bench: Workbench, server: ModelServe
     cancel = threading.Event()
     cancel.set()
     begun = time.monotonic()
-    found = bench.replays.run(FAILED, wish_for(detail), cancel=cancel)
-    assert found.detail.row.verdict == "cancelled"
+    found, _difference = bench.replays.run(FAILED, wish_for(detail), cancel=cancel)
+    assert found.row.verdict == "cancelled"
     assert time.monotonic() - begun < 30
 
 

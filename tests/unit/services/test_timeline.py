@@ -234,11 +234,11 @@ def test_each_line_is_told_to_its_point_and_what_is_not_kept_yet_to_none(
     write(parts, "global/rows.md", "one\n2\nthree\nfour\n")
     target = desk.target(context, "/memories/global/rows.md")
     view = desk.blame(target)
-    told_to = [view.authors[row.author].who if row.author >= 0 else "" for row in view.rows]
-    assert [row.text for row in view.rows] == ["one", "2", "three", "four"]
+    told_to = [view.authors[author].who if author >= 0 else "" for _text, author in view.rows]
+    assert [text for text, _author in view.rows] == ["one", "2", "three", "four"]
     assert told_to == ["outside", "you", "outside", ""]
     before = desk.blame(target, points(desk, target)[-1].after)
-    assert [row.text for row in before.rows] == ["one", "two", "three"]
+    assert [text for text, _author in before.rows] == ["one", "two", "three"]
     assert {author.who for author in before.authors} == {"outside"}
     write(parts, "global/rows.md", b"\0binary")
     assert desk.blame(target).rows == ()
@@ -373,7 +373,7 @@ def test_a_companion_has_a_timeline_and_lines_and_comes_back_as_it_was(
     assert found[0].path == str(companion.path)
     assert (desk.read(found[1].after) or b"").decode() == before.content
     assert desk.difference(found[1].after, desk.on_disk(target.place)).endswith("+mine\n")
-    assert desk.blame(target).rows[-1].text == "mine"
+    assert desk.blame(target).rows[-1][0] == "mine"
     bench = Workbench(parts)
     plan = desk.plan(target, found[1].after)
     assert [(file.path, file.verb) for file in plan.files] == [(str(companion.path), "change")]

@@ -120,18 +120,18 @@ def test_looking_at_traces_changes_nothing(desk: TraceService) -> None:
     for row in desk.rows():
         desk.open(row.id)
     transcripts, source = transcripts_of(desk)
-    assert transcripts.open(source, message_id="x").place == -1
+    assert transcripts.open(source, message_id="x")[-1] == -1
     assert snapshot(root) == before
 
 
 def test_the_message_that_triggered_a_run_is_found_in_its_transcript(desk: TraceService) -> None:
     trigger = desk.open("1786527").facts.trigger_message_id
     transcripts, source = transcripts_of(desk)
-    opened = transcripts.open(source, message_id=trigger)
-    assert opened.place >= 0
-    assert trigger in [message.id for message in opened.page.messages]
-    assert transcripts.page(source, opened.place).messages[0].id == trigger
-    assert transcripts.open(source, message_id="message-of-another-life").place == -1
+    page, _stamp, place = transcripts.open(source, message_id=trigger)
+    assert place >= 0
+    assert trigger in [message.id for message in page.messages]
+    assert transcripts.page(source, place).messages[0].id == trigger
+    assert transcripts.open(source, message_id="message-of-another-life")[-1] == -1
 
 
 def test_new_dumps_are_in_the_watched_set_of_the_home(tmp_path: Path) -> None:

@@ -88,12 +88,11 @@ def nothing() -> None:
 def test_an_engine_answers_what_is_in_the_file(codex: Asked, tmp_path: Path) -> None:
     source = rollout(tmp_path, 200)
     transcripts, local = codex.client().transcripts, here(source)
-    opened = transcripts.open(source)
-    assert (opened.page, opened.stamp, opened.place) == (local.page(0, nothing), local.stamp(), -1)
+    assert transcripts.open(source) == (local.page(0, nothing), local.stamp(), -1)
     assert transcripts.page(source, 120) == local.page(120, nothing)
     assert transcripts.page(source, 7, messages=3, chars=9) == local.page(7, nothing, messages=3, chars=9)
     assert transcripts.last(source) == local.last(nothing)
-    assert transcripts.open(source, at_end=True).page.messages[-1].text == "Answer 199"
+    assert transcripts.open(source, at_end=True)[0].messages[-1].text == "Answer 199"
     assert transcripts.page_with(source, 300).messages[0].number == 270
     for back in (False, True):
         found = transcripts.find(source, "question 9", 50, back=back)
@@ -105,13 +104,13 @@ def test_an_engine_answers_what_is_in_the_file(codex: Asked, tmp_path: Path) -> 
 def test_only_what_grew_is_sent(codex: Asked, tmp_path: Path) -> None:
     source = rollout(tmp_path, 3)
     transcripts = codex.client().transcripts
-    stamp = transcripts.open(source, at_end=True).stamp
-    assert transcripts.growth(source, stamp, 4, messages=99, chars=9_999).page is None
+    stamp = transcripts.open(source, at_end=True)[1]
+    assert transcripts.growth(source, stamp, 4, messages=99, chars=9_999) == (stamp, None)
     write_rollout(source.path, story(4))
-    grown = transcripts.growth(source, stamp, 4, messages=99, chars=9_999)
-    assert grown.stamp != stamp
-    assert grown.page is not None
-    assert texts(grown.page) == ["Question 2", "Answer 2", "Question 3", "Answer 3"]
+    grown_stamp, grown = transcripts.growth(source, stamp, 4, messages=99, chars=9_999)
+    assert grown_stamp != stamp
+    assert grown is not None
+    assert texts(grown) == ["Question 2", "Answer 2", "Question 3", "Answer 3"]
 
 
 def texts(page: Page) -> list[str]:

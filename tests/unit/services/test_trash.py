@@ -44,13 +44,13 @@ def memories(parts: HomeContainer) -> dict[str, bytes]:
 
 
 def entries(desk: TrashService) -> dict[str, TrashEntry]:
-    return {entry.path: entry for entry in desk.page().entries}
+    return {entry.path: entry for entry in desk.page()[0]}
 
 
 def test_what_anybody_deleted_is_listed_with_who_did_it_and_looking_writes_nothing(
     parts: HomeContainer, desk: TrashService, context: ScopeContext
 ) -> None:
-    assert desk.page().entries == ()
+    assert desk.page()[0] == ()
     before = memories(parts)
     UserEdits(parts).delete(context, TESTING)
     (parts.home.root / "memory/global/machines/laptop.md").unlink()
@@ -77,13 +77,13 @@ def test_several_come_back_byte_for_byte_with_mode_and_pin_and_can_be_taken_back
     edits.delete(context, TESTING)
     edits.delete(context, "/memories/project/api")
     gone = memories(parts)
-    undo = desk.restore(desk.page().entries)
+    undo = desk.restore(desk.page()[0])
     assert memories(parts) == before
     assert file.stat().st_mode & 0o777 == 0o600
     key = parts.home.usage_key(parts.home.roots()[0], "testing.md")
     assert key is not None
     assert parts.usage.load()[key].pinned
-    assert desk.page().entries == ()
+    assert desk.page()[0] == ()
     edits.undo(undo)
     assert memories(parts) == gone
     assert set(entries(desk)) == {TESTING, *(path for path in entries(desk) if "/project/api/" in path)}
@@ -97,7 +97,7 @@ def test_a_taken_place_is_kept_and_the_file_comes_back_beside_it(
     edits.delete(context, TESTING)
     edits.save(context, TESTING, "new\n", None)
     edits.save(context, "/memories/global/testing-2.md", "also taken\n", None)
-    (entry,) = desk.page().entries
+    (entry,) = desk.page()[0]
     assert entry.taken
     assert desk.names([entry]) == {entry.id: "/memories/global/testing-3.md"}
     desk.restore([entry])
@@ -116,7 +116,7 @@ def test_versions_deleted_twice_are_both_there_and_get_names_of_their_own(
     for text in ("one\n", "two\n"):
         edits.save(context, "/memories/global/twice.md", text, None)
         edits.delete(context, "/memories/global/twice.md")
-    found = desk.page().entries
+    found = desk.page()[0]
     assert [desk.read(entry) for entry in found] == [b"two\n", b"one\n"]
     desk.restore(found)
     now = memories(parts)
@@ -130,7 +130,7 @@ def test_a_move_or_rename_is_no_deletion(
     root = parts.home.root / "memory/global"
     (root / "machines").rename(root / "boxes")
     parts.snapshots.observe(source="a scan on opening")
-    assert desk.page().entries == ()
+    assert desk.page()[0] == ()
 
 
 def test_several_contexts_come_back_as_one_or_not_at_all(
@@ -142,8 +142,8 @@ def test_several_contexts_come_back_as_one_or_not_at_all(
     for file in files:
         file.unlink()
     parts.snapshots.observe(source="a scan on opening")
-    reachable = [entry for entry in desk.page().entries if entry.reachable]
-    lost = [entry for entry in desk.page().entries if not entry.reachable]
+    reachable = [entry for entry in desk.page()[0] if entry.reachable]
+    lost = [entry for entry in desk.page()[0] if not entry.reachable]
     assert len(reachable) >= 2
     assert len(reachable) + len(lost) == len(files)
     gone = memories(parts)
@@ -170,7 +170,7 @@ def test_a_restore_of_several_contexts_says_what_went_wrong_in_any_of_them(
     for root in projects:
         next(path for path in sorted(root.directory.rglob("*.md"))).unlink()
     parts.snapshots.observe(source="a scan on opening")
-    reachable = [entry for entry in desk.page().entries if entry.reachable]
+    reachable = [entry for entry in desk.page()[0] if entry.reachable]
     assert len(reachable) >= 2
     record, calls = Snapshots.record, 0
 
@@ -193,7 +193,7 @@ def test_a_restore_that_fails_takes_everything_else_back_and_keeps_what_changed_
     for root in projects:
         next(path for path in sorted(root.directory.rglob("*.md"))).unlink()
     parts.snapshots.observe(source="a scan on opening")
-    first, second, *_rest = [entry for entry in desk.page().entries if entry.reachable]
+    first, second, *_rest = [entry for entry in desk.page()[0] if entry.reachable]
     gone = memories(parts)
     apply, theirs = ChangeSet.apply, b"theirs\n"
     paths: list[Path] = []
@@ -250,9 +250,8 @@ def test_a_long_history_is_read_page_by_page(
         edits.delete(context, f"/memories/global/{number}.md")
     found, start = [], None
     while True:
-        page = desk.page(start)
-        found += [entry.path for entry in page.entries]
-        start = page.next
+        entries, start = desk.page(start)
+        found += [entry.path for entry in entries]
         if start is None:
             break
     assert found == [f"/memories/global/{number}.md" for number in (2, 1, 0)]
@@ -267,7 +266,7 @@ def test_what_is_back_is_not_listed_also_once_it_was_changed(
     before = file.read_bytes()
     edits = UserEdits(parts)
     undo = edits.delete(context, TESTING)
-    (entry,) = desk.page().entries
+    (entry,) = desk.page()[0]
     assert entry.path == TESTING
     if way == "restored":
         desk.restore([entry])
@@ -276,18 +275,18 @@ def test_what_is_back_is_not_listed_also_once_it_was_changed(
     else:
         file.write_bytes(before)
         parts.snapshots.observe(source="test")
-    assert desk.page().entries == ()
+    assert desk.page()[0] == ()
     edits.save(context, TESTING, "changed since\n", edits.read(context, TESTING).sha256)
-    assert desk.page().entries == ()
+    assert desk.page()[0] == ()
 
 
 def test_what_was_restored_under_another_name_is_not_listed_until_that_is_undone(
     parts: HomeContainer, desk: TrashService, context: ScopeContext
 ) -> None:
     UserEdits(parts).delete(context, TESTING)
-    (entry,) = desk.page().entries
+    (entry,) = desk.page()[0]
     undo = desk.restore([entry], {entry.id: "/memories/global/again.md"})
-    assert desk.page().entries == ()
+    assert desk.page()[0] == ()
     UserEdits(parts).undo(undo)
     assert TESTING in entries(desk)
 
@@ -297,5 +296,5 @@ def test_a_place_that_another_memory_has_taken_is_told_of(
 ) -> None:
     UserEdits(parts).delete(context, TESTING)
     UserEdits(parts).save(context, TESTING, "another memory\n", None)
-    (entry,) = desk.page().entries
+    (entry,) = desk.page()[0]
     assert entry.taken

@@ -45,11 +45,11 @@ from reverie.values import replace
 if TYPE_CHECKING:
     from reverie.memory.history.reader import Cursor
     from reverie.runs.parts import Parts
-    from reverie.runs.record import RunResult
+    from reverie.runs.record import RunRecord, RunResult
     from reverie.services.change_log import ChangeLogPage, LoggedChange
     from reverie.services.timeline import RestorePlan, TimelineTarget
-    from reverie.services.trash import TrashEntry, TrashPage
-    from reverie.services.views import ReviewView, RunSummary, Undo
+    from reverie.services.trash import TrashEntry
+    from reverie.services.views import ReviewView, Undo
 
 RUNS_SHOWN = 200
 """The maximum number of runs that are read."""
@@ -98,7 +98,7 @@ class ChangesControl(QObject):
     def _forget(self) -> None:
         """Forget everything that was read from the home."""
         self._target: TimelineTarget | None = None
-        self._runs: tuple[RunSummary, ...] = ()
+        self._runs: tuple[RunRecord, ...] = ()
         self._changes: tuple[LoggedChange, ...] = ()
         self._next: Cursor | None = None
         self._asked: Cursor | str | None = None  # the page that is being read
@@ -248,7 +248,7 @@ class ChangesControl(QObject):
 
         self._reader.read("read what changed", "changes", work, self._on_read)
 
-    def _on_read(self, found: tuple[TimelineTarget | None, tuple[RunSummary, ...], ChangeLogPage]) -> None:
+    def _on_read(self, found: tuple[TimelineTarget | None, tuple[RunRecord, ...], ChangeLogPage]) -> None:
         self._target, self._runs, page = found
         self._stale, self._asked = False, None
         at = next(
@@ -322,13 +322,12 @@ class ChangesControl(QObject):
         workbench, known = session.workbench, len(self._entries)
 
         async def work(_control: JobControl) -> tuple[tuple[TrashEntry, ...], str | None]:
-            page: TrashPage = await ask(workbench.trash.page, start)
-            entries = page.entries
+            entries, following = await ask(workbench.trash.page, start)
             # When the newest are read again, read as many entries as were listed before.
-            while start is None and page.next is not None and len(entries) < known:
-                page = await ask(workbench.trash.page, page.next)
-                entries += page.entries
-            return entries, page.next
+            while start is None and following is not None and len(entries) < known:
+                more, following = await ask(workbench.trash.page, following)
+                entries += more
+            return entries, following
 
         def done(found: tuple[tuple[TrashEntry, ...], str | None]) -> None:
             entries, self._older = found

@@ -630,10 +630,10 @@ class BlamePane(QWidget):
 
         def steps() -> Iterator[None]:
             before = last
-            for row in rows:
-                name = names[row.author] if row.author != before else ""
-                before = row.author
-                self.text.line(f"{name:<{wide}}  {row.text}", theme.text)
+            for text, author in rows:
+                name = names[author] if author != before else ""
+                before = author
+                self.text.line(f"{name:<{wide}}  {text}", theme.text)
                 yield
 
         self.text.fill(steps())
@@ -650,7 +650,7 @@ class BlamePane(QWidget):
         """The author of the line with the caret; None if the line is not in the history yet."""
         rows = self.view.rows if self.view is not None else ()
         at = self.text.textCursor().blockNumber()
-        author = rows[at].author if at < len(rows) else -1
+        author = rows[at][1] if at < len(rows) else -1
         return self.view.authors[author] if self.view is not None and author >= 0 else None
 
     @Slot()

@@ -29,9 +29,9 @@ from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.values import Struct
 
 if TYPE_CHECKING:
+    from reverie.runs.record import RunRecord
     from reverie.services.change_log import LoggedChange
     from reverie.services.trash import TrashEntry
-    from reverie.services.views import RunSummary
 
 DELETED = "deleted"
 """The filter that lists deleted memories instead of change sets."""
@@ -49,7 +49,7 @@ class ChangeRow(Struct, frozen=True):
 
     key: str
     at_ms: int
-    run: RunSummary | None = None
+    run: RunRecord | None = None
     change: LoggedChange | None = None
     deleted: TrashEntry | None = None
     is_proposal: bool = False
@@ -72,7 +72,7 @@ class ChangeRow(Struct, frozen=True):
         return tuple(dict.fromkeys(str(op.get("newPath") or op["path"]) for op in ops))
 
 
-def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> tuple[ChangeRow, ...]:
+def change_rows(runs: Sequence[RunRecord], changes: Sequence[LoggedChange]) -> tuple[ChangeRow, ...]:
     """Return the rows for runs and commits, newest first, but proposals before all other rows.
 
     `runs` and `changes` are sorted from newest to oldest. A run and its newest commit share a row.
@@ -92,7 +92,7 @@ def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> 
     return tuple(sorted(rows, key=lambda row: (row.is_proposal, row.at_ms), reverse=True))
 
 
-def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+def proposals_of(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
     """Return the runs that wait for the user's decision: held runs and current previews.
 
     The changes of a held run are not applied until the user has reviewed them. `runs` is sorted from newest
@@ -156,7 +156,7 @@ def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
     return not show or show == row.who or (show == "proposal" and row.is_proposal)
 
 
-def _did_something(row: ChangeRow, run: RunSummary) -> bool:
+def _did_something(row: ChangeRow, run: RunRecord) -> bool:
     """Return True if a run changed or proposes something, or if it failed; other runs are not listed."""
     planned = bool(run.ops) and (run.dry_run or run.outcome == "held") and not run.applied_by
     stands = bool(run.ops) and can_revert(run)

@@ -67,12 +67,12 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import StatusLine
-    from reverie.runs.record import Progress, RunResult
+    from reverie.runs.record import Progress, RunRecord, RunResult
     from reverie.services.models import ModelChoice
-    from reverie.services.views import CoverageRow, HarvestRow, RunSummary, Spent, StatusView
+    from reverie.services.views import CoverageRow, HarvestRow, Spent, StatusView
 
 
-def can_revert(run: RunSummary) -> bool:
+def can_revert(run: RunRecord) -> bool:
     """Return True if the run can be undone, because some of its changes may be on disk."""
     return run.outcome in ("completed", "interrupted") and not run.reverted and not run.dry_run
 
@@ -92,7 +92,7 @@ def conflict_words(result: RunResult) -> str:
     return text.format(summary=summary_words(result.summary), paths=paths)
 
 
-def kind_words(run: RunSummary) -> str:
+def kind_words(run: RunRecord) -> str:
     """Return the name to show for the kind of a run; `Preview` for a dry run."""
     return tr("Preview") if run.dry_run else kind_title(run.kind)
 
@@ -112,19 +112,19 @@ def applied_words(run: RunResult) -> str:
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
 
 
-def state_words(run: RunSummary) -> str:
+def state_words(run: RunRecord) -> str:
     """Return the outcome of a run as text; if the run was undone, wholly or in part, a text that says so."""
     if run.reverted:
         return tr("undone")
     return tr("partly undone") if run.partly_undone else display_text.outcome(run.outcome)
 
 
-def headline(run: RunSummary) -> str:
+def headline(run: RunRecord) -> str:
     """Return the kind, time, engine and state of a run in one line."""
     return f"{kind_words(run)}, {when(run.started_at)}, {display_text.engine(run.engine)}: {state_words(run)}"
 
 
-def cost_words(run: RunSummary) -> str:
+def cost_words(run: RunRecord) -> str:
     """Return the tokens and cost of a run as text; empty for a run without a model."""
     return usage_words(run.usage, run.cost_usd)
 
@@ -318,7 +318,7 @@ class RunPanel(QWidget):
         """Hide the progress of a job that was cancelled without a result."""
         self._live.hide()
 
-    def show_interrupted(self, runs: tuple[RunSummary, ...]) -> None:
+    def show_interrupted(self, runs: tuple[RunRecord, ...]) -> None:
         """Show the first interrupted run that the user has not dismissed, with Review and Undo."""
         waiting = next((run for run in runs if run.id not in self._put_away), None)
         if waiting is None or self.running:

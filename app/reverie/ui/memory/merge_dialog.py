@@ -241,11 +241,8 @@ class MergeMemoriesDialog(QDialog):
 
     def _on_failed(self, error: UserError) -> None:
         self._seed = None
-        self.show_error(error)
-        self._follow()
-
-    def show_error(self, error: UserError) -> None:
         self.message.say_error(error)
+        self._follow()
 
     @Slot()
     def _on_accepted(self) -> None:

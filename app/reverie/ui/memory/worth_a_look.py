@@ -709,13 +709,10 @@ class WorthControl(PlaceControl):
         def failed(error: UserError) -> None:
             if self._place is None:
                 self.page.title.say(self.tr("Not checked yet"))
-            self._on_failed(error)
+            self.page.message.say_error(error)
 
         request = ask(session.workbench.worth_a_look.find, update.context)
         self._lane.submit("look at the memories", request, done=done, failed=failed, group=self._lane.name)
-
-    def _on_failed(self, error: UserError) -> None:
-        self.page.message.say_error(error)
 
     def _open(self, path: str, line: int) -> None:
         self.page_wanted.emit(None)
@@ -773,7 +770,7 @@ class WorthControl(PlaceControl):
             "decide about a finding",
             ask(session.workbench.worth_a_look.decide, context, finding.id, take, finding.state),
             lambda undo: self._offer(session, undo, sentence),
-            self._on_failed,
+            self.page.message.say_error,
         )
 
     def _offer(self, session: HomeSession, undo: Undo, said: str) -> None:
@@ -797,7 +794,7 @@ class WorthControl(PlaceControl):
                 self.merge_by_hand(files)
 
         request = ask(session.workbench.merges.files, context, paths)
-        self._lane.submit("merge memories", request, done=merge, failed=self._on_failed)
+        self._lane.submit("merge memories", request, done=merge, failed=self.page.message.say_error)
 
     def merge_by_hand(self, files: tuple[FileToMerge, ...]) -> None:
         """Open the dialog to merge `files` into the first one, and merge them when the user confirms."""
@@ -822,7 +819,7 @@ class WorthControl(PlaceControl):
 
         def failed(error: UserError) -> None:
             if self.dialog is dialog:
-                dialog.show_error(error)
+                dialog.message.say_error(error)
 
         dialog.merge.connect(merge)
         dialog.finished.connect(self._on_dialog_gone)
@@ -849,7 +846,7 @@ class WorthControl(PlaceControl):
                 self._look()
 
         request = ask(place[0].workbench.worth_a_look.dismiss, self._dismissed)
-        self._lane.submit("dismiss", request, done=done, failed=self._on_failed)
+        self._lane.submit("dismiss", request, done=done, failed=self.page.message.say_error)
 
     @Slot(str)
     def _on_undo(self, key: str) -> None:
@@ -865,4 +862,6 @@ class WorthControl(PlaceControl):
         self.page.message.clear()
         if self._place is not None:
             request = ask(self._place[0].workbench.worth_a_look.restore, ids)
-            self._lane.submit("restore", request, done=lambda _done: self._look(), failed=self._on_failed)
+            self._lane.submit(
+                "restore", request, done=lambda _done: self._look(), failed=self.page.message.say_error
+            )

@@ -449,7 +449,7 @@ class TraceDetailView(Column):
         self.steps.show_facts(detail.facts, detail.timeline)
         self.messages.show_trace(detail)
         self.memory.show_trace(detail)
-        if known is None or (known.detail.row.path, known.detail.stamp) != (row.path, detail.stamp):
+        if known is None or (known.detail.row.path, known.detail.row.stamp) != (row.path, row.stamp):
             self.raw.show_trace(shown)
         self.show_evidence()
 

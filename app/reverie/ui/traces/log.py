@@ -480,8 +480,8 @@ class LogControl(QObject):
         self._stale = False
 
         async def work(_control: JobControl) -> _ReadLog:
-            page = await ask(workbench.activity.page, tuple(places), READ_AT_MOST)
-            return _ReadLog(page.running, log_rows(page.entries, places))
+            entries, running = await ask(workbench.activity.page, tuple(places), READ_AT_MOST)
+            return _ReadLog(running, log_rows(entries, places))
 
         self._lane.submit("read the log", work, done=self._on_read, failed=self._on_read_failed, group="log")
 

@@ -55,7 +55,7 @@ from reverie.ui.widgets.text_views import DiffView, read_only_text
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
-    from reverie.services.traces import Replay, TraceDetail
+    from reverie.services.traces import TraceDetail
     from reverie.services.views import ConsentView
 
 
@@ -298,7 +298,7 @@ class ReplayDialog(QDialog):
             self._end().say(self.tr("Not started. Nothing was sent."))
             return
 
-        async def work(control: JobControl) -> Replay:
+        async def work(control: JobControl) -> tuple[TraceDetail, str]:
             if needed is not None:
                 await ask(workbench.models.give_consent, request.engine)
             return await ask(
@@ -325,15 +325,15 @@ class ReplayDialog(QDialog):
     def _on_progress(self, step: object) -> None:
         self.message.say(self.tr("In progress: {step}").format(step=visible(str(step))))
 
-    def _on_done(self, found: Replay) -> None:
-        self.replayed = found.detail
-        row = found.detail.row
+    def _on_done(self, found: tuple[TraceDetail, str]) -> None:
+        replayed, difference = found
+        self.replayed, row = replayed, replayed.row
         self._end().say(
             f"{verdict_label(row.verdict)}. {visible(said(row.sentence))}", tone=verdict_tone(row.verdict)
         )
         if self._detail is not None:
-            sides = (self.tr("Original"), self._detail), (self.tr("Replay"), found.detail)
-            self.two.show_sides(*sides, found.difference)
+            sides = (self.tr("Original"), self._detail), (self.tr("Replay"), replayed)
+            self.two.show_sides(*sides, difference)
         self.pages.setTabEnabled(2, True)
         self.pages.setCurrentIndex(2)
 

@@ -34,7 +34,7 @@ from reverie.values import Struct
 if TYPE_CHECKING:
     from reverie.agents.base import TranscriptSource
     from reverie.agents.transcripts import Message
-    from reverie.services.traces import TranscriptGrowth, TranscriptOpened, TranscriptService
+    from reverie.services.traces import TranscriptService
 
 
 class ReaderBar(QWidget):
@@ -285,7 +285,7 @@ class TranscriptView(QWidget):
         self._reading = "open"
         self.facts.say(self.tr("Reading…"))
 
-        async def work(_control: JobControl) -> tuple[ShownTranscript, TranscriptOpened] | None:
+        async def work(_control: JobControl) -> tuple[ShownTranscript, tuple[Page, Stamp, int]] | None:
             source = await finding if isinstance(finding, Request) else finding
             if source is None:
                 return None
@@ -307,24 +307,23 @@ class TranscriptView(QWidget):
         self.text.forget()
         self.follow()
 
-    def _on_opened(self, found: tuple[ShownTranscript, TranscriptOpened] | None) -> None:
+    def _on_opened(self, found: tuple[ShownTranscript, tuple[Page, Stamp, int]] | None) -> None:
         if found is None:
             self._reading = ""
             self.message.say(self.tr("No transcript found."))
             self.follow()
             self.opened.emit(-1)
             return
-        self.transcript, opened = found
-        self._stamp = opened.stamp
-        self._take(opened.page, self.text.show_messages)
-        if opened.place >= 0:
-            self.text.unfold(opened.place)
-            self.text.go_to(opened.place)
-        elif opened.page.at_end and self.text.first:
+        self.transcript, (page, self._stamp, place) = found
+        self._take(page, self.text.show_messages)
+        if place >= 0:
+            self.text.unfold(place)
+            self.text.go_to(place)
+        elif page.at_end and self.text.first:
             self.text.go_to_end()
         if self.isVisible():
             self._ask.start()
-        self.opened.emit(opened.place)
+        self.opened.emit(place)
 
     def _take(self, page: Page, put: Callable[[Sequence[Message]], None] | None) -> None:
         """Pass the messages of a page to `put`, unless that is None, and update the facts."""
@@ -444,7 +443,7 @@ class TranscriptView(QWidget):
         known, first, count = self._stamp, self.text.first, len(self.text.messages)
         self._reading = "growth"
 
-        async def work(control: JobControl) -> tuple[TranscriptGrowth, float]:
+        async def work(control: JobControl) -> tuple[tuple[Stamp, Page | None], float]:
             began = time.monotonic()
             found = await ask(
                 transcript.service.growth,
@@ -458,13 +457,12 @@ class TranscriptView(QWidget):
 
         self._submit("ask whether a transcript grew", work, self._on_grown)
 
-    def _on_grown(self, found: tuple[TranscriptGrowth, float]) -> None:
+    def _on_grown(self, found: tuple[tuple[Stamp, Page | None], float]) -> None:
         """Update the text to a changed transcript; if the end was visible, scroll to the new end.
 
         Entries that are equal are not written again.
         """
-        growth, took = found
-        self._stamp, page = growth.stamp, growth.page
+        (self._stamp, page), took = found
         self._rested = time.monotonic()
         if page is None:
             self._reading = ""
