@@ -168,10 +168,8 @@ def look_at(path: Path) -> FileFacts:
     try:
         status = path.stat()
     except FileNotFoundError:
-        dangling = is_link(path)
-        if dangling:
-            return FileFacts(path, "other", problem=phrase("It is a broken symbolic link."))
-        return FileFacts(path)
+        broken = phrase("It is a broken symbolic link.")
+        return FileFacts(path, "other", problem=broken) if is_link(path) else FileFacts(path)
     except OSError as error:
         why = phrase("The operating system reports: {error}.", error=error.strerror or str(error))
         return FileFacts(path, "other", problem=why)
@@ -189,10 +187,10 @@ def read_state(path: Path) -> StateFacts:
     no turns, and `problem` is the reason.
     """
     file = look_at(path)
+    if file.kind == "missing":
+        return StateFacts(file)
     if file.kind != "file":
-        no_file = (
-            None if file.kind == "missing" else phrase("There is no file at this path, but something else.")
-        )
+        no_file = phrase("There is no file at this path, but something else.")
         return StateFacts(file, problem=file.problem or no_file)
     try:
         with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as opened:

@@ -12,7 +12,7 @@ import platform
 import sqlite3
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from reverie.doctor.facts import free_bytes, look_at
@@ -51,48 +51,38 @@ def examine_self(
     for watching files are read.
     """
     ours = installation()
-    found = [
-        _found("python", "Python is new enough", "Python is too old", _python()),
-        _found("installation", "The installation is known", "It is not known", _installation(ours)),
-        _found("libraries", "All libraries are installed", "Libraries are missing", _libraries(ours)),
-        _found("sqlite", "SQLite can search full text", "SQLite cannot search full text", _full_text()),
-        _found("redaction", "Secrets are found before anything is sent", "Secrets are missed", _redaction()),
-        *_folders(profile),
-        _found("settings", "All settings are valid", "Some settings are ignored", _settings(profile)),
-        _found("leases", "The list of jobs can be read", "The list of jobs cannot be read", _leases(profile)),
-        _found(
-            "watch-limit", "Enough folders can be watched", "Few folders can be watched", _watch_limit(limits)
-        ),
-        _found("disk", "There is enough disk space", "Disk space is low", _space(profile)),
-        _found(
-            "display", "A window can open", "No window can open", _display(os.environ if env is None else env)
-        ),
-        _found("homes", "Homes of agents were found", "No home of an agent was found", _homes(homes)),
-    ]
+    # The name for scripts, the titles if the check passes and if not, and what it observed.
+    checks: list[tuple[str, str, str, _Seen]] = [
+        ("python", "Python is new enough", "Python is too old", _python()),
+        ("installation", "The installation is known", "It is not known",
+         ("pass", f"{ours.sentence} {ours.next_step}")),
+        ("libraries", "All libraries are installed", "Libraries are missing", _libraries(ours)),
+        ("sqlite", "SQLite can search full text", "SQLite cannot search full text", _full_text()),
+        ("redaction", "Secrets are found before anything is sent", "Secrets are missed", _redaction(ours)),
+        *((f"folder-{name}", f"Reverie's {name} folder is usable", f"Reverie's {name} folder is not usable",
+           _folder(name, getattr(profile, name))) for name in ("config", "data", "cache", "state")),
+        ("settings", "All settings are valid", "Some settings are ignored", _settings(profile)),
+        ("leases", "The list of jobs can be read", "The list of jobs cannot be read", _leases(profile)),
+        ("watch-limit", "Enough folders can be watched", "Few folders can be watched", _watch_limit(limits)),
+        ("disk", "There is enough disk space", "Disk space is low", _space(profile)),
+        ("display", "A window can open", "No window can open", _display(os.environ if env is None else env)),
+        ("homes", "Homes of agents were found", "No home of an agent was found", _homes(homes)),
+    ]  # fmt: skip
     if now < _built():
         behind = "The clock shows a time before this version was released."
-        found.append(_found("clock", "The clock is right", "The clock is slow", ("fail", behind)))
-    return tuple(found)
+        checks.append(("clock", "The clock is right", "The clock is slow", ("fail", behind)))
+    return tuple(_found(*check) for check in checks)
 
 
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
-    """Return the finding of a check, with the title `holds` if the check passes and `fails` if not.
-
-    `check`: its name for scripts. `seen`: its state, its evidence, and a fix if there is one. The texts are
-    not translated, because only a command prints them.
-    """
+    """Return the finding of a check; the texts are not translated, because only a command prints them."""
     state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
     return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)
 
 
 def _python() -> _Seen:
-    version = platform.python_version()
     state: State = "pass" if sys.version_info >= (3, 11) else "fail"
-    return state, f"CPython {version}, at {sys.executable}."
-
-
-def _installation(ours: Installation) -> _Seen:
-    return "pass", f"{ours.sentence} {ours.next_step}"
+    return state, f"CPython {platform.python_version()}, at {sys.executable}."
 
 
 def _libraries(ours: Installation) -> _Seen:
@@ -118,25 +108,14 @@ def _full_text() -> _Seen:
     return "pass", f"SQLite {sqlite3.sqlite_version}."
 
 
-def _redaction() -> _Seen:
+def _redaction(ours: Installation) -> _Seen:
     failed = failed_checks()
     if failed:
         evidence = f"The test missed {', '.join(failed)}. No model is asked until this is repaired. "
-        return "fail", evidence + installation().next_step
+        return "fail", evidence + ours.next_step
     evidence = f"{some(len(PLANTED), 'planted secret')} of {len(PLANTED)} found. "
     evidence += f"Reverie recognizes the keys of {some(len(services()), 'service')} by their format."
     return "pass", evidence
-
-
-def _folders(profile: Profile) -> Iterator[Finding]:
-    for name, path in (
-        ("config", profile.config),
-        ("data", profile.data),
-        ("cache", profile.cache),
-        ("state", profile.state),
-    ):
-        folder = f"Reverie's {name} folder"
-        yield _found(f"folder-{name}", f"{folder} is usable", f"{folder} is not usable", _folder(name, path))
 
 
 def _folder(name: str, path: Path) -> _Seen:

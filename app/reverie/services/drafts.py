@@ -47,7 +47,7 @@ from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.write_log import WriteLog
 from reverie.profile import Profile
 from reverie.services.views import DRAFT_NAME, Draft, FileText, LostSave, Offer, Offers, draft_name
-from reverie.values import Struct, columns, replace
+from reverie.values import Struct, astuple, columns, replace
 
 _log = logging.getLogger("reverie.memory")
 
@@ -66,14 +66,11 @@ _MOST = 5_000
 class DraftHome(Protocol):
     """The attributes of an open home that are needed to store drafts, the unsaved texts of the editor."""
 
-    @property
-    def home(self) -> Home: ...
-    @property
-    def home_id(self) -> str: ...
-    @property
-    def profile(self) -> Profile: ...
-    @property
-    def clock(self) -> Clock: ...
+    home: Home
+    home_id: str
+    profile: Profile
+    clock: Clock
+
     @property
     def actors(self) -> WriteLog: ...
 
@@ -95,12 +92,13 @@ def drafts_directory(profile: Profile, home_id: str) -> Path:
     return profile.state / "drafts" / home_id
 
 
-def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) -> str:
-    """Write a draft, an unsaved text, durably to a file in `directory`; return the name of the file.
+def write_draft(home: DraftHome, draft: Draft, instance: str, owner: ProcessId) -> str:
+    """Write a draft, an unsaved text, durably to a file; return the name of the file.
 
     `instance`: the id of the window; `owner`: the process in which the text was typed.
     """
     name = draft_name(draft.store, draft.rel, instance)
+    directory = drafts_directory(home.profile, home.home_id)
     ensure_private(directory)
     atomic_write(directory / name, _document(draft, owner), mode=0o600)
     return name
@@ -113,7 +111,7 @@ class DraftService:
     """
 
     def __init__(self, home: DraftHome, read: CurrentText) -> None:
-        self._home = home.home
+        self._home = home
         self._read_current = read
         self._directory = drafts_directory(home.profile, home.home_id)
 
@@ -130,7 +128,7 @@ class DraftService:
         `instance`: the id of the window. `client`: the client in which the text was typed; None: this
         process.
         """
-        name = write_draft(self._directory, draft, instance, _process_of(client))
+        name = write_draft(self._home, draft, instance, _process_of(client))
         self.drop([old for old in replaces if old != name])
         return name
 
@@ -156,33 +154,26 @@ class DraftService:
         offers: list[Offer] = []
         damaged: list[Path] = []
         for name in self._names():
-            try:
-                found = self._read(name)
-            except ValueError:
-                damaged.append(self._rename_damaged(name))
-                continue
-            if found is None or name.endswith(f"-{instance}.json"):
-                continue
-            draft, owner = found
-            # Drafts of this process are from closed windows, and overwritten text is in no window.
-            if draft.overwritten or owner.pid == own.pid or not is_alive(owner):
-                offer = self._offer(name, draft)
-                if offer is not None:
-                    offers.append(offer)
-        offers.sort(key=lambda offer: offer.draft.at_ms, reverse=True)
-        return Offers(tuple(offers), tuple(damaged))
+            found = self._read(name)
+            if isinstance(found, Path):
+                damaged.append(found)
+            elif found is not None and not name.endswith(f"-{instance}.json"):
+                draft, owner = found
+                # Drafts of this process are from closed windows, and overwritten text is in no window.
+                if draft.overwritten or owner.pid == own.pid or not is_alive(owner):
+                    offer = self._offer(name, draft)
+                    if offer is not None:
+                        offers.append(offer)
+        newest_first = sorted(offers, key=lambda offer: offer.draft.at_ms, reverse=True)
+        return Offers(tuple(newest_first), tuple(damaged))
 
     def offer(self, name: str) -> Offer | None:
         """Return the draft with the file name `name`, together with the file that it belongs to.
 
         None if the draft no longer exists or the file already has its text.
         """
-        try:
-            found = self._read(name)
-        except ValueError:
-            self._rename_damaged(name)
-            return None
-        return self._offer(name, found[0]) if found is not None else None
+        found = self._read(name)
+        return self._offer(name, found[0]) if isinstance(found, tuple) else None
 
     def _names(self) -> list[str]:
         try:
@@ -194,24 +185,29 @@ class DraftService:
         sweep_temporaries(self._directory, older_than_s=_STALE_S)
         return [name for name in names if DRAFT_NAME.fullmatch(name)]
 
-    def _read(self, name: str) -> tuple[Draft, ProcessId] | None:
+    def _read(self, name: str) -> tuple[Draft, ProcessId] | Path | None:
+        """Return a draft and the process in which it was typed; None if there is no draft of this name.
+
+        If its file is damaged, rename it and return its new path.
+        """
+        path, renamed = self._directory / name, self._directory / f"{name}.{os.urandom(4).hex()}.damaged"
         try:
-            data = read_regular(self._directory / name)
+            data = read_regular(path)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise user_error_from_os(error, "The draft could not be read.") from error
-        return _parsed(data)
-
-    def _rename_damaged(self, name: str) -> Path:
-        renamed = self._directory / f"{name}.{os.urandom(4).hex()}.damaged"
         try:
-            (self._directory / name).rename(renamed)
+            return _parsed(data)
+        except ValueError:
+            pass
+        try:
+            return path.rename(renamed)
         except OSError as error:
             raise user_error_from_os(error, "The damaged draft could not be renamed.") from error
-        return renamed
 
     def _offer(self, name: str, draft: Draft) -> Offer | None:
+        home = self._home.home
         companion: Companion | None = None
         disk: FileText | None = None
         gap = ""
@@ -219,29 +215,27 @@ class DraftService:
             if draft.store == COMPANION_STORE:
                 companion = self._companion(draft)
             else:
-                self._require_same_store(draft)
+                scope = parse_memory_path(draft.path).scope
+                if scope is None or home.scope_root(draft.context, scope).key != draft.store:
+                    raise UserError(
+                        "The folder of this draft is no longer used.",
+                        next_step="Copy the draft into another memory.",
+                    )
             disk = self._read_current(draft.context, draft.path, companion)
         except UserError as error:
             gap = "" if error.reason == "missing" else str(error)
         if disk is not None and disk.read_only:
             gap = disk.read_only
-        elif disk is not None and _holds(self._home, draft, disk):
+        elif disk is not None and _holds(home, draft, disk):
             self.drop([name])
             return None
         return Offer(name, draft, disk, companion, gap)
 
     def _companion(self, draft: Draft) -> Companion:
-        for companion in self._home.companions(draft.context):
+        for companion in self._home.home.companions(draft.context):
             if str(companion.path) == draft.rel:
                 return companion
         raise UserError("The agent no longer loads this file.", next_step="Copy the draft into another file.")
-
-    def _require_same_store(self, draft: Draft) -> None:
-        scope = parse_memory_path(draft.path).scope
-        if scope is None or self._home.scope_root(draft.context, scope).key != draft.store:
-            raise UserError(
-                "The folder of this draft is no longer used.", next_step="Copy the draft into another memory."
-            )
 
 
 def _process_of(client: DraftClient | None) -> ProcessId:
@@ -249,22 +243,15 @@ def _process_of(client: DraftClient | None) -> ProcessId:
 
 
 def _document(draft: Draft, owner: ProcessId) -> bytes:
-    context = draft.context
-    body: dict[str, Any] = {
-        **columns(draft, "store rel path"),
-        "workspace": context.workspace_id,
-        "project": context.project_path,
-        "gap": context.project_gap.value if context.project_gap is not None else None,
-        "content": draft.content,
-        "base": draft.base,
-        "baseSha256": draft.base_sha256,
-        "cursor": draft.cursor,
-        "at": draft.at_ms,
-        "owner": [owner.pid, owner.started, owner.boot],
-    }
-    if draft.overwritten:
-        body["overwritten"] = True
+    body = columns(draft, _COLUMNS) | {"owner": astuple(owner)}
     return json.dumps({"check": _check(body), "draft": body}).encode("ascii")
+
+
+_COLUMNS = (
+    "store rel path workspace=context.workspace_id project=context.project_path gap=context.project_gap "
+    "content base base_sha256 cursor at=at_ms overwritten"
+)
+"""The attributes of a draft and their keys in its file, for `columns`."""
 
 
 def _check(body: dict[str, Any]) -> str:
@@ -282,10 +269,8 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
         body = document["draft"]
         if _check(body) != document["check"]:
             raise ValueError("the checksum does not match")
-        gap = body["gap"]
-        context = ScopeContext(
-            body["workspace"], body["project"], ProjectGap(gap) if gap is not None else None
-        )
+        gap = body["gap"] and ProjectGap(body["gap"])
+        context = ScopeContext(body["workspace"], body["project"], gap)
         draft = Draft(
             store=body["store"],
             rel=body["rel"],
@@ -296,7 +281,8 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
             base_sha256=body["baseSha256"],
             cursor=body["cursor"],
             at_ms=body["at"],
-            overwritten=bool(body.get("overwritten", False)),
+            # Earlier versions wrote this field only if it was true.
+            overwritten=body.get("overwritten", False),
         )
         return draft, ProcessId(*body["owner"])
     except (KeyError, TypeError, RecursionError) as error:
@@ -388,14 +374,14 @@ class SaveWatch:
                 continue  # the write failed, and its caller got the error
             if self._contains(write, content):
                 continue  # a later version may still drop it
-            if self._is_ours(path, write, content):
-                self._forget(path, write)
-                continue
+            is_ours = self._is_ours(path, write, content)
             with self._lock:
-                if self._writes.get(path) is not write:
+                known = self._writes.get(path)
+                if known is None or known.until != write.until:
                     continue  # written again meanwhile
                 del self._writes[path]
-            lost.append(self._lost(write))
+            if not is_ours:
+                lost.append(self._lost(write))
         return tuple(lost)
 
     def settle(self) -> tuple[LostSave, ...]:
@@ -410,12 +396,6 @@ class SaveWatch:
             time.sleep(0.1)
             lost += self.check()
         return tuple(lost)
-
-    def _forget(self, path: Path, write: _WatchedWrite) -> None:
-        with self._lock:
-            known = self._writes.get(path)
-            if known is not None and known.until == write.until:
-                del self._writes[path]
 
     def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
         """Return True if Reverie, with this profile, wrote `content` (None: deleted the file) after `write`.
@@ -434,33 +414,28 @@ class SaveWatch:
         return contains_change(self._home.home, write.before, write.after, content)
 
     def _lost(self, write: _WatchedWrite) -> LostSave:
-        path = str(memory_path(write.root.scope, write.rel))
+        """Return the report of an overwritten write, and store its text as a draft if that is possible."""
+        path, kept = str(memory_path(write.root.scope, write.rel)), False
         text = None if write.after is None else write.after.decode("utf-8", "replace")
-        return LostSave(path, write.at_ms, text, self._keep(write, path, text))
-
-    def _keep(self, write: _WatchedWrite, path: str, text: str | None) -> bool:
-        if text is None or write.context is None:
-            return False
-        base = None if write.before is None else write.before.decode("utf-8", "replace")
-        draft = Draft(
-            store=write.root.key,
-            rel=write.rel,
-            path=path,
-            context=write.context,
-            content=text,
-            base=base,
-            base_sha256=sha256_of_bytes(write.before),
-            cursor=0,
-            at_ms=write.at_ms,
-            overwritten=True,
-        )
-        try:
-            directory = drafts_directory(self._home.profile, self._home.home_id)
-            write_draft(directory, draft, os.urandom(4).hex(), this_process())
-        except UserError as error:
-            _log.warning("an overwritten save is not kept as a draft: %s", error)
-            return False
-        return True
+        if text is not None and write.context is not None:
+            draft = Draft(
+                store=write.root.key,
+                rel=write.rel,
+                path=path,
+                context=write.context,
+                content=text,
+                base=None if write.before is None else write.before.decode("utf-8", "replace"),
+                base_sha256=sha256_of_bytes(write.before),
+                cursor=0,
+                at_ms=write.at_ms,
+                overwritten=True,
+            )
+            try:
+                write_draft(self._home, draft, os.urandom(4).hex(), this_process())
+                kept = True
+            except UserError as error:
+                _log.warning("an overwritten save is not kept as a draft: %s", error)
+        return LostSave(path, write.at_ms, text, kept)
 
     def _agent_is_at_work(self) -> bool:
         """Return True if a transcript of the home grew in the last few seconds."""
@@ -469,13 +444,9 @@ class SaveWatch:
             places = () if sessions is None else sessions.sessions_in_use()
         except UserError:
             return False
-        for place in places:
-            for name in place.files[-1:]:
-                try:
-                    age = time.time() - (place.directory / name).stat().st_mtime
-                except OSError:
-                    continue
-                if age < _BUSY_S:
+        for path in (place.directory / name for place in places for name in place.files[-1:]):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime < _BUSY_S:
                     return True
         return False
 

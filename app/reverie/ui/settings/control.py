@@ -5,7 +5,7 @@ Threading: GUI thread; everything that blocks is a job. Failure: shown in the di
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -19,6 +19,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, Lane, Work
 from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.settings.draft import SettingsDraft, draft_of, with_draft
+from reverie.ui.settings.model_form import ModelForm
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
@@ -170,15 +171,12 @@ class SettingsControl(QObject):
 
     @Slot(str)
     def _test(self, name: str) -> None:
-        def show(dialog: SettingsDialog, lines: Any) -> None:
-            dialog.models.tested(lines)
-
-        self._ask_typed("test a model", lambda models: models.test, name, show)
+        self._ask_typed("test a model", lambda models: models.test, name, ModelForm.tested)
 
     @Slot(str)
     def _list(self, service: str) -> None:
-        def show(dialog: SettingsDialog, names: Any) -> None:
-            dialog.models.show_list(service, names)
+        def show(form: ModelForm, names: Sequence[str]) -> None:
+            form.show_list(service, names)
 
         self._ask_typed("list models", lambda models: models.offered_models, service, show)
 
@@ -187,13 +185,13 @@ class SettingsControl(QObject):
         name: str,
         question: Callable[[Models | ModelsWithoutHome], Callable[..., Any]],
         about: str,
-        show: Callable[[SettingsDialog, Any], None],
+        show: Callable[[ModelForm, Any], None],
     ) -> None:
         """Call a method of the model services in a job, with the unsaved settings and key of the form.
 
         `name` is the name of the job. `question` is called with the model services and returns the method to
         call. `about` is the first argument of that method: the name of a model or service. `show` is called
-        with the dialog and the result; an error is shown in the form.
+        with the form and the result; an error is shown in the form.
         """
         service, dialog, home = self._service, self.dialog, self._home
         if dialog is None:
@@ -204,8 +202,9 @@ class SettingsControl(QObject):
             wanted = with_draft(service.settings(), draft, home)
             return await ask(question(service.models), about, wanted.providers.model_dump(), key)
 
+        done = self._in_dialog(lambda dialog, result: show(dialog.models, result))
         failed = self._in_dialog(lambda dialog, error: dialog.models.failed(str(error)))
-        self._asking.submit(name, work, done=self._in_dialog(show), failed=failed, group="shown")
+        self._asking.submit(name, work, done=done, failed=failed, group="shown")
 
     @Slot(str, str)
     def _set_key(self, provider: str, key: str) -> None:
@@ -233,7 +232,7 @@ class SettingsControl(QObject):
             return await ask(service.models.view, None)
 
         def show(dialog: SettingsDialog, models: ModelsView) -> None:
-            dialog.say(message.format(provider=provider))
+            dialog.message.say(message.format(provider=provider))
             dialog.show_models(models)
             if key is not None:
                 dialog.key_kept(provider, key)

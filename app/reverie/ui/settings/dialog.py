@@ -74,25 +74,23 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Settings"))
         settings = {setting.key: setting for setting in schema()}
-        self.pages: dict[str, SettingsPage] = {}
-        for spec in PAGES:
-            if spec.id == MODELS:
-                self.pages[spec.id] = ModelForm(spec, settings, icons)
-            else:
-                self.pages[spec.id] = SettingsPage(spec, settings)
-        models = self.pages[MODELS]
-        assert isinstance(models, ModelForm)
-        self.models = models
+        specs = {spec.id: spec for spec in PAGES}
+        self.models = ModelForm(specs[MODELS], settings, icons)
+        self.pages: dict[str, SettingsPage] = {
+            id_: self.models if id_ == MODELS else SettingsPage(spec, settings) for id_, spec in specs.items()
+        }
         if not home:
             self.pages["background"].about.say(self.tr("Open a home to configure its background runs."))
         self.fields: dict[str, Field] = {k: f for page in self.pages.values() for k, f in page.fields.items()}
         self._home = home
-        self._kept: SettingsDraft | None = None
+        self._kept = SettingsDraft({})
+        """The settings as saved in the file; without values until they have been read."""
         self._wanted = ""
         self._saving: SettingsDraft | None = None
         self._to_remove = ""
         """The name of the model service that leaves the form once its removal is saved; "" for none."""
-        self._undo: SettingsDraft | None = None
+        self._undo = SettingsDraft({})
+        """The changes that undo the last change; without keys if there was none."""
         self._closing = self._has_failed = self._is_typed = False
         self._soon = single_shot(self, TYPING_MS, self.commit)
         self.message = MessageBar(icons, "settings-message")
@@ -143,8 +141,6 @@ class SettingsDialog(QDialog):
     @property
     def changes(self) -> SettingsDraft:
         """The valid edits that are not saved yet."""
-        if self._kept is None:
-            return SettingsDraft({})
         pages = (page for page in self.pages.values() if page is not self.models)
         values = {key: value for page in pages for key, value in page.edits(self._kept.values)}
         return SettingsDraft(values, self.models.changes)
@@ -152,7 +148,7 @@ class SettingsDialog(QDialog):
     @property
     def draft(self) -> SettingsDraft:
         """The saved settings, changed by the valid edits."""
-        return (self._kept or SettingsDraft({})).updated(self.changes)
+        return self._kept.updated(self.changes)
 
     @property
     def problem(self) -> str:
@@ -166,14 +162,14 @@ class SettingsDialog(QDialog):
             page.show_values(draft.values)
             page.setEnabled(name != "background" or bool(self._home))
         self.models.show_kept(draft.providers)
-        for model in {str(field.value) for field in self._choices()}:
+        for model in {box.value for box in self._model_boxes()}:
             self._offer(model)
         self._validate()
         if self._wanted:
             self.show_setting(self._wanted)  # no field could take the focus before
 
-    def _choices(self) -> list[Field]:
-        return [field for field in self.fields.values() if isinstance(field.widget, ModelBox)]
+    def _model_boxes(self) -> list[ModelBox]:
+        return [field.widget for field in self.fields.values() if isinstance(field.widget, ModelBox)]
 
     def show_models(self, models: ModelsView) -> None:
         """Show the services that the engine knows, and which model the Consolidate button uses and why."""
@@ -190,12 +186,12 @@ class SettingsDialog(QDialog):
         page = key if key in ids else next(id_ for id_, each in self.pages.items() if key in each.fields)
         self.side.setCurrentRow(ids.index(page))
         self._wanted = key if key in self.fields else ""
-        if self._wanted and self._kept is not None:
+        if self._wanted and self._kept.values:
             self.fields[key].widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     @Slot()
     def _on_changed(self) -> None:
-        if self._kept is not None:
+        if self._kept.values:
             self._soon.start()
             self._validate()
 
@@ -204,14 +200,12 @@ class SettingsDialog(QDialog):
         """Emit `save` with all valid edits, unless a save is in progress or there are none."""
         self._soon.stop()
         changes = self.changes
-        if self._saving is None and (changes.values or changes.providers):
-            same = _settings_of(changes) == _settings_of(self._undo)
+        if self._saving is None and changes.keys:
             # Successive edits of one field are one change.
-            self._ask_for(changes, goes_on=same and self._is_typed)
+            self._ask_for(changes, goes_on=self._is_typed and changes.keys == self._undo.keys)
             self._is_typed = True
 
     def _ask_for(self, changes: SettingsDraft, *, goes_on: bool = False) -> None:
-        assert self._kept is not None
         self._saving, self._is_typed = changes, False
         if not goes_on:
             self._undo = self._kept.before(changes)
@@ -224,7 +218,7 @@ class SettingsDialog(QDialog):
         is saved.
         """
         changes, self._saving = self._saving, None
-        if changes is None or self._kept is None:
+        if changes is None:
             return
         self._kept = self._kept.updated(changes)
         self.models.saved(self._kept.providers)
@@ -247,32 +241,28 @@ class SettingsDialog(QDialog):
         if self._closing:
             self._close()
 
-    def say(self, sentence: str) -> None:
-        self.message.say(sentence)
-
     @Slot()
     def _on_undo(self) -> None:
         self._soon.stop()
         undo = self._undo
-        if undo is not None and self._saving is None:
+        if undo.keys and self._saving is None:
             self._show(undo)
             self._ask_for(undo)
 
     def _show(self, changes: SettingsDraft) -> None:
-        assert self._kept is not None
         for page in self.pages.values():
             page.show_values(changes.values)
         if changes.providers:
             self.models.show_kept(self._kept.updated(changes).providers, changes.providers)
 
     def _validate(self) -> None:
-        undo = self._undo if self._saving is None else None
-        said = self.problem
-        if not said and undo is not None and not self._has_failed:
+        undo, said = self._undo, self.problem
+        can_undo = self._saving is None and bool(undo.keys)
+        if not said and can_undo and not self._has_failed:
             name = label(next(iter(undo.values))) if undo.values else next(iter(undo.providers))
             said = self.tr("Saved: {name}").format(name=name)
         self.status.say(said)
-        self.undo.setEnabled(undo is not None)
+        self.undo.setEnabled(can_undo)
 
     def reject(self) -> None:
         """Save all valid edits, then close the dialog; ask before discarding invalid input."""
@@ -285,7 +275,7 @@ class SettingsDialog(QDialog):
     def _close(self) -> None:
         """Close the dialog; if some input is not saved, ask the user first, who may cancel this."""
         self._closing = False
-        if self.problem or self.changes != SettingsDraft({}) or self.models.key.text().strip():
+        if self.problem or self.changes.keys or self.models.key.text().strip():
             answer = ask_unsaved(self, [self.problem] if self.problem else [])
             if answer == "save" and not self.problem:
                 self.reject()
@@ -329,9 +319,8 @@ class SettingsDialog(QDialog):
     def _offer(self, model: str) -> None:
         """Add `model`, which was tested or chosen by the user, to the choices of every field for a model."""
         if ":" in model:
-            for field in self._choices():
-                assert isinstance(field.widget, ModelBox)
-                field.widget.suggest(model)
+            for box in self._model_boxes():
+                box.suggest(model)
 
     @Slot(str)
     def _on_removed(self, service: str) -> None:
@@ -364,8 +353,3 @@ class SettingsDialog(QDialog):
             self.side.item(at).setSizeHint(QSize(0, row))
         for page in self.pages.values():
             page.set_narrow(narrow)
-
-
-def _settings_of(changes: SettingsDraft | None) -> frozenset[str]:
-    """Return the keys of the settings, and the names of the services, in `changes`; empty for None."""
-    return frozenset((*changes.values, *changes.providers)) if changes is not None else frozenset()

@@ -107,6 +107,11 @@ class SettingsDraft:
     """
 
     @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the settings, and the names of the model services, in this draft."""
+        return frozenset((*self.values, *self.providers))
+
+    @property
     def window_style(self) -> WindowStyle:
         """The style of the window in this draft, which must have all settings."""
         return WindowStyle(**{each: self.values[f"window.{each}"] for each in fields_of(WindowStyle)})

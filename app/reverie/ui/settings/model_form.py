@@ -168,12 +168,12 @@ class ModelForm(SettingsPage):
         edit.setPlaceholderText(self.tr("Open the list to see the models of the service"))
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setAccessibleName(self.tr("Key"))
-        self.remove = FitPushButton(self.tr("Re&move"), self.tr("Remove your settings for this service"))
-        self.remove.clicked.connect(self._on_remove)
-        self.forget = FitPushButton(self.tr("For&get key"), self.tr("Remove the key from the keyring"))
-        self.forget.clicked.connect(self._on_forget)
-        self.test_button = FitPushButton(self.tr("&Test"), self.tr("Send the model one request to test it"))
-        self.test_button.clicked.connect(self._on_test)
+        about = self.tr("Remove your settings for this service")
+        self.remove = FitPushButton(self.tr("Re&move"), about, clicked=self._on_remove)
+        about = self.tr("Remove the key from the keyring")
+        self.forget = FitPushButton(self.tr("For&get key"), about, clicked=self._on_forget)
+        about = self.tr("Send the model one request to test it")
+        self.test_button = FitPushButton(self.tr("&Test"), about, clicked=self._on_test)
         self.use_button = FitPushButton(self.tr("&Use for consolidation"), clicked=self._on_use)
         about = self.tr("Choose a service, or type a name to add one")
         self.add_row(_("&Service"), _with(self.service, self.remove), about)
@@ -187,11 +187,6 @@ class ModelForm(SettingsPage):
         self.add_rows(self.spec.rows[1:])
 
     @property
-    def current(self) -> str:
-        """The name of the service whose settings are shown; empty if the typed name is invalid."""
-        return self._shown
-
-    @property
     def model_name(self) -> str:
         """The shown model as `service:model`; either part may be empty."""
         return f"{self._shown}:{self.model.currentText().strip()}"
@@ -199,21 +194,21 @@ class ModelForm(SettingsPage):
     @property
     def changes(self) -> dict[str, dict[str, Any]]:
         """The valid edits that are not saved yet, by service and by the last part of the key."""
-        found = {}
-        for name in self._edits:
-            changed = self._changed(name)
-            if changed and not (name == self._shown and self.problem) and self._has_address(name):
-                found[name] = changed
-        return found
+        bad = self._shown if self.problem else None
+        found = {name: self._changed(name) for name in self._edits if name != bad and self._has_address(name)}
+        return {name: changed for name, changed in found.items() if changed}
 
     def _changed(self, name: str) -> dict[str, Any]:
         """Return the edits of the service `name` that differ from the saved settings."""
         kept = {**self._defaults, **self._kept.get(name, {})}
         return {last: value for last, value in self._edits.get(name, {}).items() if value != kept[last]}
 
+    def _own(self, name: str) -> dict[str, Any]:
+        """Return the saved settings of the service `name`, changed by the edits."""
+        return {**self._kept.get(name, {}), **self._edits.get(name, {})}
+
     def _has_address(self, name: str) -> bool:
-        own = {**self._kept.get(name, {}), **self._edits.get(name, {})}
-        return name in self._known or bool(own.get("base_url"))
+        return name in self._known or bool(self._own(name).get("base_url"))
 
     @property
     def problem(self) -> str:
@@ -281,7 +276,7 @@ class ModelForm(SettingsPage):
         self._show_service()
 
     def _show_service(self) -> None:
-        own = {**self._kept.get(self._shown, {}), **self._edits.get(self._shown, {})}
+        own = self._own(self._shown)
         for field in self.fields.values():
             field.show_value(own.get(field.setting.last, field.setting.default))
             field.widget.setEnabled(bool(self._shown))
