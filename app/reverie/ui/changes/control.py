@@ -35,7 +35,7 @@ from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.footer import applied_words, conflict_words
 from reverie.ui.memory.footer_control import DreamEnded, FooterControl
 from reverie.ui.run_labels import summary_words
-from reverie.ui.session import HomeSession, TreeUpdate
+from reverie.ui.session import HomeSession, TreeUpdate, reconnect
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
@@ -121,7 +121,7 @@ class ChangesControl(QObject):
         tab.files.worth_wanted.connect(self.worth_wanted)
         tab.versions.wanted.connect(self.show_change)
         tab.versions.restore_wanted.connect(self._restore_version)
-        tab.deleted.restore.connect(self._restore)
+        tab.deleted.restore.connect(lambda entries: self._bring_back(entries, {}))
         tab.deleted.restore_as.connect(self._restore_as)
         self._reader.failed.connect(self._on_unreadable)
         tab.versions.reader.failed.connect(self._say_error)
@@ -136,13 +136,10 @@ class ChangesControl(QObject):
 
     def set_session(self, session: HomeSession | None) -> None:
         """Set the home to show; None shows no home."""
-        if self._session is not None:
-            for signal in (self._session.runs_changed, self._session.marks_changed):
-                signal.disconnect(self._on_changed)
+        reconnect(
+            self._session, session, lambda home: (home.runs_changed, home.marks_changed), self._on_changed
+        )
         self._session = session
-        if session is not None:
-            for signal in (session.runs_changed, session.marks_changed):
-                signal.connect(self._on_changed)
         if self.dialog is not None:
             self.dialog.reject()
         self._look_at("", None)
@@ -251,18 +248,11 @@ class ChangesControl(QObject):
     def _on_read(self, found: tuple[TimelineTarget | None, tuple[RunRecord, ...], ChangeLogPage]) -> None:
         self._target, self._runs, page = found
         self._stale, self._asked = False, None
-        at = next(
-            (
-                at
-                for at, change in enumerate(page.changes)
-                if self._changes and change.id == self._changes[0].id
-            ),
-            None,
-        )
-        if at is None:
-            self._changes, self._next = page.changes, page.next
+        ids = [change.id for change in page.changes]
+        if self._changes and self._changes[0].id in ids:
+            self._changes = (*page.changes[: ids.index(self._changes[0].id)], *self._changes)
         else:
-            self._changes = (*page.changes[:at], *self._changes)
+            self._changes, self._next = page.changes, page.next
         self._show_rows()
         self.tab.versions.follow()
 
@@ -498,12 +488,8 @@ class ChangesControl(QObject):
         session, run = self._session, row.run
         if session is None or run is None:
             return
-
-        def done(_nothing: None) -> None:
-            self._on_changed()
-
         work = ask(session.workbench.reviews.discard, run.id, discarded)
-        self._reader.read("discard a proposal", "discard", work, done)
+        self._reader.read("discard a proposal", "discard", work, lambda _nothing: self._on_changed())
 
     @Slot(object)
     def _on_ended(self, ended: DreamEnded) -> None:
@@ -622,10 +608,6 @@ class ChangesControl(QObject):
         if len(entries) == 1 and session is not None:
             work = ask(session.workbench.trash.read, entries[0])
             self._reader.read("read a deleted memory", "deleted text", work, self.tab.deleted.text.show_bytes)
-
-    @Slot(object)
-    def _restore(self, entries: Sequence[TrashEntry]) -> None:
-        self._bring_back(entries, {})
 
     @Slot(object)
     def _restore_as(self, entry: TrashEntry) -> None:

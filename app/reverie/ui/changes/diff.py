@@ -22,7 +22,6 @@ from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QResizeE
 from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
 
 from reverie.engine.asking import ask
-from reverie.errors import UserError
 from reverie.jobs.consolidate.review import Fate, MergedLine
 from reverie.ui.appearance import GAP, UNIT, Theme, mixed, monospace
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
@@ -432,7 +431,7 @@ class ReviewDetail(QWidget):
         self.take_back = FitPushButton(self.tr("Discard my text"), clicked=self._on_take_back)
         self.agree = QCheckBox(self.tr("&Allow these lines to be removed"))
         self.agree.toggled.connect(self._on_agree)
-        self._pause = single_shot(self, PAUSE_MS, self._on_pause)
+        self._pause = single_shot(self, PAUSE_MS, self.changed.emit)
         row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
         self.below = pane(self.result, self._pages, grows=self._pages)
         self._sides = split(self.merge, self.below, sizes=(260, 320), upright=True, grows=self.below)
@@ -574,10 +573,6 @@ class ReviewDetail(QWidget):
             choices.write(part.file, self.editor.content, part.hunk)
             self._pause.start()
 
-    @Slot()
-    def _on_pause(self) -> None:
-        self.changed.emit()
-
     @Slot(bool)
     def _on_agree(self, on: bool) -> None:
         choices, part = self._choices, self._part
@@ -676,10 +671,9 @@ class BlamePane(QWidget):
 
 
 class PaneReader(QObject):
-    """The jobs by which one part of the window reads data.
+    """The jobs by which one part of the window reads data; their errors are reported by one signal.
 
-    It counts the running jobs and reports their errors by one signal. A newer job replaces an older one of
-    the same group.
+    A newer job replaces an older one of the same group.
     """
 
     failed = Signal(object)
@@ -688,31 +682,18 @@ class PaneReader(QObject):
     def __init__(self, lane: Lane, parent: QObject) -> None:
         super().__init__(parent)
         self._lane = lane
-        self._open = 0
 
     @property
     def busy(self) -> bool:
-        return self._open > 0
+        """True if a job on the lane has not ended yet."""
+        return self._lane.busy
 
     def read(self, name: str, group: str, work: Work[Any], done: Callable[[Any], None]) -> None:
         """Run `work` as a job and pass its result to `done`; a running job of the same `group` is dropped.
 
         `name` is for the log.
         """
-        self._open += 1
-
-        def ended(value: Any) -> None:
-            self._open -= 1
-            done(value)
-
-        def failed(error: UserError) -> None:
-            self._open -= 1
-            self.failed.emit(error)
-
-        def cancelled() -> None:
-            self._open -= 1
-
-        self._lane.submit(name, work, done=ended, failed=failed, cancelled=cancelled, group=self._name(group))
+        self._lane.submit(name, work, done=done, failed=self.failed.emit, group=self._name(group))
 
     def drop(self, group: str) -> None:
         """Abandon the running job of `group`."""

@@ -419,8 +419,10 @@ class DeletedPane(QWidget):
         self.message = MessageBar(icons, "deleted-message")
         self.text = TextView()
         self.text.setAccessibleName(self.tr("Text of the deleted memory"))
-        self.restore_button = FitPushButton(icon=icons.icon("undo"), clicked=self._ask)
-        self.restore_as_button = FitPushButton(clicked=self._ask_as)
+        self.restore_button = FitPushButton(
+            icon=icons.icon("undo"), clicked=lambda: self.restore.emit(self._entries)
+        )
+        self.restore_as_button = FitPushButton(clicked=lambda: self.restore_as.emit(self._entries[0]))
         row = FlowLayout(self.restore_button, self.restore_as_button)
         column(self, self.facts, self.message, self.text, row, grows=self.text, margin=0, gap=UNIT)
         self.show_entries(())
@@ -463,14 +465,6 @@ class DeletedPane(QWidget):
             beside = self.tr("Another memory now has this path, so this one is restored under a new name.")
             return f"{facts}. {beside}"
         return facts
-
-    @Slot()
-    def _ask(self) -> None:
-        self.restore.emit(self._entries)
-
-    @Slot()
-    def _ask_as(self) -> None:
-        self.restore_as.emit(self._entries[0])
 
 
 class ChangesTab(TabPage):

@@ -22,7 +22,7 @@ from reverie.errors import UserError
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, counted, said, tokens, tr, visible, when
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import Lane
 from reverie.ui.run_labels import RUN_KINDS
 from reverie.ui.traces.checks import Answer, AnswerView, ChecksView, answer_of
 from reverie.ui.traces.detail import Shown, TraceDetailView
@@ -130,8 +130,8 @@ class TraceList(Column):
         boxes = FlowLayout(self.place, self.verdict, self.kind, self.order)
         head = column(None, self.text, boxes, margin=(GAP, GAP, GAP, 0))
         column(self, head, self.view, grows=self.view, margin=0)
-        self.view.selectionModel().selectionChanged.connect(self._on_selection)
-        self.view.opened.connect(self._on_opened)
+        self.view.selectionModel().selectionChanged.connect(self.picked)
+        self.view.opened.connect(self.opened)
         self.text.textChanged.connect(self.narrow)
         for box in (self.place, self.verdict, self.kind, self.order):
             box.currentIndexChanged.connect(self.narrow)
@@ -251,14 +251,6 @@ class TraceList(Column):
         self.place.setItemData(0, tip, Qt.ItemDataRole.ToolTipRole)
         self.narrow()
 
-    @Slot()
-    def _on_selection(self) -> None:
-        self.picked.emit()
-
-    @Slot(object)
-    def _on_opened(self, _line: ListedTrace) -> None:
-        self.opened.emit()
-
 
 class TranscriptDialog(QDialog):
     """Non-modal dialog with the agent's transcript around the message that triggered a run; read-only."""
@@ -324,8 +316,8 @@ class TracesTab(TabPage):
         self.transcript: TranscriptDialog | None = None
         self._lay_out()
         self.feed.changed.connect(self._on_lines)
-        self.feed.lane.unclaimed.connect(self._on_failed)
-        self.list.picked.connect(self._on_picked)
+        self.feed.lane.unclaimed.connect(lambda error: self.status_message.emit(str(error)))
+        self.list.picked.connect(self._follow)
         self.list.opened.connect(self._on_opened)
         self.detail.asked.connect(self._on_asked)
         self.answer.asked.connect(self._on_remedy)
@@ -494,14 +486,7 @@ class TracesTab(TabPage):
         self._follow()
         self._on_findings()
 
-    @Slot(object)
-    def _on_failed(self, error: UserError) -> None:
-        self.status_message.emit(str(error))
-
     @Slot()
-    def _on_picked(self) -> None:
-        self._follow()
-
     def _follow(self) -> None:
         """Read the selected trace and show it, because the selection has changed."""
         selected = self.list.selected
@@ -518,14 +503,15 @@ class TracesTab(TabPage):
         if self._wanted is not None and (self._wanted.row, self._wanted.place) == (wanted.row, wanted.place):
             return
         self._wanted = wanted
-        traces, row, workspace = wanted.session.workbench.traces, wanted.row, wanted.place.workspace
-        is_here = wanted.session.is_here
-
-        async def work(_control: JobControl) -> Shown:
-            return Shown(traces, await ask(traces.open, str(row.path)), workspace, is_here)
-
+        traces, workspace, is_here = (
+            wanted.session.workbench.traces, wanted.place.workspace, wanted.session.is_here,
+        )  # fmt: skip
         self.feed.lane.submit(
-            "open a trace", work, done=self._on_read, failed=self._on_unreadable, group="open a trace"
+            "open a trace",
+            ask(traces.open, wanted.key),
+            done=lambda detail: self._on_read(Shown(traces, detail, workspace, is_here)),
+            failed=self._on_unreadable,
+            group="open a trace",
         )
 
     def _nothing_shown(self) -> str:
@@ -611,13 +597,9 @@ class TracesTab(TabPage):
         shown = self.detail.shown
         if shown is None:
             return
-        traces, trace_id = shown.traces, str(shown.detail.row.path)
-
-        async def work(_control: JobControl) -> Path:
-            await ask(traces.export, trace_id, target)
-            return target
-
-        self.feed.lane.submit("export a trace", work, done=self._on_exported)
-
-    def _on_exported(self, target: Path) -> None:
-        self.status_message.emit(self.tr("Exported to {path}").format(path=target))
+        done = self.tr("Exported to {path}").format(path=target)
+        self.feed.lane.submit(
+            "export a trace",
+            ask(shown.traces.export, shown.trace_id, target),
+            done=lambda _nothing: self.status_message.emit(done),
+        )
