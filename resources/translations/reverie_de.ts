@@ -657,18 +657,6 @@
 <context>
     <name>DraftOffers</name>
     <message>
-        <source>1 draft is damaged and was moved to a separate file in Reverie's state directory.</source>
-        <translation>1 beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</translation>
-    </message>
-    <message>
-        <source>1 file has unsaved text, which is kept as a draft.</source>
-        <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
-    </message>
-    <message>
-        <source>Another program overwrote 1 file that you had just saved. Reverie kept your version.</source>
-        <translation>Ein anderes Programm hat 1 Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</translation>
-    </message>
-    <message>
         <source>Another program overwrote the text that you saved in this file ({time}). Reverie kept your version.</source>
         <translation>Ein anderes Programm hat überschrieben, was Sie hier gespeichert haben ({time}). Ihr Text ist noch da.</translation>
     </message>

@@ -115,15 +115,13 @@ class DraftOffers(QObject):
             self._look(self._session)
 
     def _look(self, session: HomeSession) -> None:
-        workbench, instance = session.workbench, self._keeper.instance
-
         def done(found: Offers) -> None:
             if self._session is session:
                 self._on_found(found)
 
         self._keeper.lane.submit(
             "look for drafts",
-            ask(workbench.drafts.offered, instance),
+            ask(session.workbench.drafts.offered, self._keeper.instance),
             done=done,
             failed=self._show_error,
             group="drafts",
@@ -137,43 +135,38 @@ class DraftOffers(QObject):
         self.follow()
 
     def _say(self, damaged: int = 0) -> None:
-        sentences = []
         overwritten = sum(offer.draft.overwritten for offer in self.offers)
-        if overwritten:
-            sentences.append(
-                counted(
-                    self.tr(
-                        "Another program overwrote 1 file that you had just saved. Reverie kept your version."
-                    ),
-                    "Another program overwrote %n files that you had just saved. Reverie kept your versions.",
-                    overwritten,
-                )
+        unsaved = len(self._offers) - overwritten
+        sentences = (
+            counted(
+                "Another program overwrote 1 file that you had just saved. Reverie kept your version.",
+                "Another program overwrote %n files that you had just saved. Reverie kept your versions.",
+                overwritten,
             )
-        if len(self._offers) > overwritten:
-            sentences.append(
-                counted(
-                    self.tr("1 file has unsaved text, which is kept as a draft."),
-                    "%n files have unsaved text, which is kept as drafts.",
-                    len(self._offers) - overwritten,
-                )
+            if overwritten
+            else "",
+            counted(
+                "1 file has unsaved text, which is kept as a draft.",
+                "%n files have unsaved text, which is kept as drafts.",
+                unsaved,
             )
-        if damaged:
-            sentences.append(
-                counted(
-                    self.tr(
-                        "1 draft is damaged and was moved to a separate file in Reverie's state directory."
-                    ),
-                    "%n drafts are damaged and were moved to separate files in Reverie's state directory.",
-                    damaged,
-                )
+            if unsaved
+            else "",
+            counted(
+                "1 draft is damaged and was moved to a separate file in Reverie's state directory.",
+                "%n drafts are damaged and were moved to separate files in Reverie's state directory.",
+                damaged,
             )
+            if damaged
+            else "",
+        )
         show = ("show", self.tr("Show drafts"), self.tr("Compare, restore or discard the drafts"))
         buttons = [show] if self._offers else []
-        tone: Tone = "warn" if overwritten else "info"
         if self._refused is not None:
             self.bar.say_error(self._refused, buttons=buttons)
-        elif sentences:
-            self.bar.say(" ".join(sentences), tone=tone, buttons=buttons)
+        elif any(sentences):
+            tone: Tone = "warn" if overwritten else "info"
+            self.bar.say(" ".join(filter(None, sentences)), tone=tone, buttons=buttons)
         else:
             self.bar.clear()
 
@@ -184,28 +177,24 @@ class DraftOffers(QObject):
         if offer is None or offer.name in self._later:
             self._pane.draft.clear()
             return
-        told = (
-            self.tr(
+        if offer.draft.overwritten:
+            tone: Tone = "warn"
+            told = self.tr(
                 "Another program overwrote the text that you saved in this file ({time}). Reverie "
                 "kept your version."
             )
-            if offer.draft.overwritten
-            else self.tr("This file has unsaved text, last edited at {time}.")
+        else:
+            tone, told = "info", self.tr("This file has unsaved text, last edited at {time}.")
+        buttons = (
+            ("restore", self.tr("Restore"), self.tr("Put the text back into the editor without saving it")),
+            ("compare", self.tr("Compare"), self.tr("Show the differences between the draft and the file")),
+            ("later", self.tr("Keep for later"), self.tr("Ask again the next time Reverie starts")),
         )
-        tone: Tone = "warn" if offer.draft.overwritten else "info"
-        tip = self.tr("Put the text back into the editor without saving it")
-        restore = ("restore", self.tr("Restore"), tip)
-        tip = self.tr("Show the differences between the draft and the file")
-        compare = ("compare", self.tr("Compare"), tip)
-        later = ("later", self.tr("Keep for later"), self.tr("Ask again the next time Reverie starts"))
-        told = told.format(time=exact_time(offer.draft.at_ms))
-        self._pane.draft.say(told, tone=tone, buttons=[restore, compare, later])
+        self._pane.draft.say(told.format(time=exact_time(offer.draft.at_ms)), tone=tone, buttons=buttons)
 
     def _of_shown(self) -> Offer | None:
-        file = self._pane.file
-        if file is None:
-            return None
-        return next((offer for offer in self.offers if self._ref(offer) == file.buffer.ref), None)
+        ref = self._pane.file.buffer.ref if self._pane.file is not None else None
+        return next((offer for offer in self.offers if self._ref(offer) == ref), None)
 
     def _ref(self, offer: Offer) -> FileRef:
         home = self._session.info.id if self._session is not None else ""
@@ -252,13 +241,11 @@ class DraftOffers(QObject):
         if self._session is None:
             return
         self._refused = None
-        workbench = self._session.workbench
-
-        def done(_nothing: None) -> None:
-            self._forget(offer.name)
-
         self._keeper.lane.submit(
-            "discard a draft", ask(workbench.drafts.drop, (offer.name,)), done=done, failed=self._on_failed
+            "discard a draft",
+            ask(self._session.workbench.drafts.drop, (offer.name,)),
+            done=lambda _nothing: self._forget(offer.name),
+            failed=self._on_failed,
         )
 
     @Slot(object)
@@ -268,10 +255,9 @@ class DraftOffers(QObject):
         if session is None:
             return
         self._refused = None
-        workbench = session.workbench
 
         async def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
-            now = await ask(workbench.drafts.offer, offer.name)
+            now = await ask(session.workbench.drafts.offer, offer.name)
             if now is None:
                 return None
             base = now.draft.base

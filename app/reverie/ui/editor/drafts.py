@@ -10,28 +10,28 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, Signal, Slot
 
 from reverie.clock import Clock
-from reverie.engine.asking import ask
+from reverie.engine.asking import Request, ask
 from reverie.engine.client import EngineGone
 from reverie.errors import UserError
 from reverie.services.views import Draft, draft_name
-from reverie.ui.editor.buffer import Address, FileRef
+from reverie.ui.editor.buffer import FileRef
 from reverie.ui.editor.buffers import Buffers
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.line_breaks import written
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession
-from reverie.values import Struct, field
+from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
-    from reverie.services.views import FileText
 
 KEEP_MS = 500
 AGAIN_MS = 3000
@@ -39,51 +39,22 @@ LAST_WORK_S = 2.0
 AWAY_S = 2.0
 """Seconds without an engine after which that is reported; a dead engine usually restarts within a second."""
 _Mark = tuple[int, int, str | None, str]
+_Step = tuple[Callable[[], Request[Any]], Callable[[], None]]
+"""One draft to write or to remove: a function that makes the request, called on the thread of the job, and a
+function to call on the GUI thread once the request has succeeded."""
+_Done = tuple[list[Callable[[], None]], UserError | None]
+"""The result of the job: the functions to call, and the last error, if any."""
 
 
-class _Typed(Struct, frozen=True):
-    """An unsaved text of the editor that is about to be stored on disk as a draft."""
-
-    workbench: HomeEngine
-    """The engine's interface to the home."""
-    ref: FileRef
-    address: Address
-    text: str
-    base: FileText | None
-    """The version on which the text is based; None if there is no such file."""
-    style: FileText | None
-    """The version whose byte order mark and line breaks a save uses; None if there is none."""
-    cursor: int
-    """The position of the caret, in UTF-16 units."""
-    mark: _Mark
-    """The value of `_mark` for the text, which shows later whether the draft is outdated."""
-    replaces: frozenset[str]
-    """The names of the drafts that this one replaces."""
-
-
-class _SavedDraft(Struct):
+class _Stored(Struct):
     """The drafts of one file on disk."""
 
     workbench: HomeEngine
     """The engine's interface to the home."""
     mark: _Mark | None = None
     """The value of `_mark` for the text written last; None if none was written."""
-    names: set[str] = field(default_factory=set)
-    """The names of all drafts of the file."""
-
-
-_Gone = dict[FileRef, _SavedDraft]
-
-
-class _DraftsDone(Struct):
-    """The result of a job that has written and removed drafts."""
-
-    written: list[tuple[_Typed, str]] = field(default_factory=list)
-    """The drafts that were written, with their names."""
-    left: _Gone = field(default_factory=dict)
-    """The drafts that could not be removed, by file."""
-    error: UserError | None = None
-    """The last error; None if all drafts were written and removed."""
+    adopted: set[str] = field(default_factory=set)
+    """The names of drafts of earlier windows whose text the file has; the next draft replaces them."""
 
 
 class DraftKeeper(QObject):
@@ -109,7 +80,7 @@ class DraftKeeper(QObject):
         self._pane = pane
         self._clock = clock
         self._homes: dict[str, HomeEngine] = {}
-        self._drafts: dict[FileRef, _SavedDraft] = {}
+        self._drafts: dict[FileRef, _Stored] = {}
         self.lane = Lane("drafts", self)
         self._busy = False
         self._again = False
@@ -132,8 +103,7 @@ class DraftKeeper(QObject):
 
         The draft is removed once a newer draft of the file is written, or the file is saved.
         """
-        kept = self._drafts.setdefault(ref, _SavedDraft(self._homes[ref.home]))
-        kept.names.add(name)
+        self._drafts.setdefault(ref, _Stored(self._homes[ref.home])).adopted.add(name)
         self.flush()
 
     @Slot()
@@ -150,14 +120,11 @@ class DraftKeeper(QObject):
         if self._busy:
             self._again = True
             return
-        typed, gone = self._differences()
-        if not typed and not gone:
-            return
-        self._busy = True
-        for ref in gone:
-            del self._drafts[ref]
-        job = self._job(typed, gone)
-        self.lane.submit("keep drafts", job, done=self._on_done, cancelled=self._on_cancelled)
+        steps = self._steps()
+        if steps:
+            self._busy = True
+            work = partial(_carry_out, steps)
+            self.lane.submit("keep drafts", work, done=self._on_done, cancelled=self._on_cancelled)
 
     def throw_away(self) -> None:
         """Make `stop` remove the drafts of all unsaved texts, because the user has discarded these texts."""
@@ -173,12 +140,11 @@ class DraftKeeper(QObject):
         self._stopped = True
         self._timer.stop()
         self._retry.stop()
-        typed, gone = self._differences()
-        last, over = self._job(typed, gone), threading.Event()
+        steps, over = self._steps(), threading.Event()
 
         async def work(control: JobControl) -> None:
             try:
-                await last(control)
+                await _carry_out(steps, control)
             finally:
                 over.set()
 
@@ -191,72 +157,64 @@ class DraftKeeper(QObject):
             self.flush()
         return super().eventFilter(watched, event)
 
-    def _differences(self) -> tuple[list[_Typed], _Gone]:
+    def _steps(self) -> list[_Step]:
+        """Return the drafts that must be written, and those of files without unsaved text, to be removed."""
         unsaved = {} if self._thrown_away else {file.buffer.ref: file for file in self._buffers.unsaved()}
-        typed = []
+        steps: list[_Step] = []
         for ref, file in unsaved.items():
-            if ref.home not in self._homes:
-                continue
-            kept = self._drafts.setdefault(ref, _SavedDraft(self._homes[ref.home]))
-            if kept.mark != _mark(file):
-                typed.append(self._typed(file, kept))
-        gone = {ref: kept for ref, kept in self._drafts.items() if ref not in unsaved}
-        return typed, gone
+            if ref.home in self._homes:
+                stored = self._drafts.setdefault(ref, _Stored(self._homes[ref.home]))
+                if stored.mark != _mark(file):
+                    steps.append(self._writing(file, stored))
+        for ref, stored in self._drafts.items():
+            if ref not in unsaved:
+                stored.mark = None  # text that is typed from now on needs a new draft
+                names = {*stored.adopted, draft_name(ref.store, ref.rel, self.instance)}
+                drop = partial(ask, stored.workbench.drafts.drop, tuple(names))
+                steps.append((drop, partial(self._on_removed, ref, names)))
+        return steps
 
-    def _typed(self, file: OpenFile, kept: _SavedDraft) -> _Typed:
-        shown = file is self._pane.file
-        buffer = file.buffer
-        return _Typed(
-            kept.workbench,
-            buffer.ref,
-            buffer.address,
-            file.text,
-            buffer.base,
-            buffer.base or buffer.style,
-            self._pane.text.textCursor().position() if shown else file.cursor,
-            _mark(file),
-            frozenset(kept.names),
+    def _writing(self, file: OpenFile, stored: _Stored) -> _Step:
+        """Return the step that writes the draft of a file and then removes the adopted drafts."""
+        ref, address, base = file.buffer.ref, file.buffer.address, file.buffer.base
+        style, text, mark = base or file.buffer.style, file.text, _mark(file)
+        replaces, keep = frozenset(stored.adopted), stored.workbench.drafts.keep
+        draft = Draft(
+            store=ref.store,
+            rel=ref.rel,
+            path=address.path,
+            context=address.context,
+            content="",
+            base=style.content if style is not None else None,
+            base_sha256=base.sha256 if base is not None else None,
+            cursor=self._pane.text.textCursor().position() if file is self._pane.file else file.cursor,
+            at_ms=self._clock(),
         )
 
-    def _job(
-        self, typed: list[_Typed], gone: _Gone
-    ) -> Callable[[JobControl], Coroutine[Any, Any, _DraftsDone]]:
-        instance, now = self.instance, self._clock()
-        away = [(ref, kept.workbench, frozenset(kept.names)) for ref, kept in gone.items()]
+        def request() -> Request[str]:
+            return ask(keep, replace(draft, content=written(style, text)), self.instance, replaces=replaces)
 
-        async def work(_control: JobControl) -> _DraftsDone:
-            found = _DraftsDone()
-            for each in typed:
-                # A failing home must not delay the drafts of another.
-                try:
-                    name = await ask(
-                        each.workbench.drafts.keep, _draft(each, now), instance, replaces=each.replaces
-                    )
-                    found.written.append((each, name))
-                except UserError as error:
-                    found.error = error
-            for ref, workbench, names in away:
-                try:
-                    await ask(workbench.drafts.drop, (*names, draft_name(ref.store, ref.rel, instance)))
-                except UserError as error:
-                    found.left[ref] = gone[ref]
-                    found.error = error
-            return found
+        def done() -> None:
+            stored.mark = mark
+            stored.adopted -= replaces
 
-        return work
+        return request, done
 
-    def _on_done(self, found: _DraftsDone) -> None:
-        self._busy = False
-        for typed, name in found.written:
-            kept = self._drafts[typed.ref]
-            kept.mark = typed.mark
-            kept.names = (kept.names - typed.replaces) | {name}
-        for ref, left in found.left.items():
-            self._drafts.setdefault(ref, _SavedDraft(left.workbench)).names.update(left.names)
-        if found.error is not None:
-            self._on_failed(found.error)
+    def _on_removed(self, ref: FileRef, names: set[str]) -> None:
+        stored = self._drafts[ref]
+        stored.adopted -= names
+        if not stored.adopted:
+            del self._drafts[ref]
+
+    def _on_done(self, found: _Done) -> None:
+        """Record which steps have succeeded; report the last error, if any, and try again later."""
+        done, error = found
+        for each in done:
+            each()
+        if error is not None:
+            self._on_failed(error)
             return
-        self._told, self._gone_since = False, None
+        self._told, self._gone_since, self._busy = False, None, False
         if self._again or not self._is_kept():
             self._again = False
             self.note()
@@ -293,19 +251,16 @@ def _mark(file: OpenFile) -> _Mark:
     return (id(file.document), file.document.revision(), buffer.expected_sha256, buffer.address.label)
 
 
-def _draft(typed: _Typed, now: int) -> Draft:
-
-    return Draft(
-        store=typed.ref.store,
-        rel=typed.ref.rel,
-        path=typed.address.path,
-        context=typed.address.context,
-        content=written(typed.style, typed.text),
-        base=typed.style.content if typed.style is not None else None,
-        base_sha256=typed.base.sha256 if typed.base is not None else None,
-        cursor=typed.cursor,
-        at_ms=now,
-    )
+async def _carry_out(steps: list[_Step], _control: JobControl) -> _Done:
+    ended, error = [], None
+    for request, done in steps:
+        # A failing home must not delay the drafts of another.
+        try:
+            await request()
+            ended.append(done)
+        except UserError as failure:
+            error = failure
+    return ended, error
 
 
 def _nothing(_value: object) -> None:

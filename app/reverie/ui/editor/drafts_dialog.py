@@ -61,9 +61,6 @@ class DraftsDialog(QDialog):
         self.discard_button.clicked.connect(self._discard)
         self.copy_button.clicked.connect(self._copy)
         self.buttons.rejected.connect(self.reject)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
         splitter = split(self.list, self.diff, sizes=(260, 600), grows=self.diff)
         column(self, self.title, self.message, splitter, self.buttons, grows=splitter)
 
@@ -115,12 +112,15 @@ class DraftsDialog(QDialog):
         self.restore_button.setEnabled(not offer.gap)
 
         def work(_control: JobControl) -> str:
-
             disk = offer.disk.content.encode("utf-8", "replace") if offer.disk is not None else None
             return unified(disk, offer.draft.content.encode("utf-8", "replace"), offer.draft.label)
 
         self._lane.submit(
-            "compare a draft", work, done=self._on_diff, failed=self.show_error, group=f"draft {id(self)}"
+            "compare a draft",
+            work,
+            done=self.diff.show_diff,
+            failed=self.show_error,
+            group=f"draft {id(self)}",
         )
 
     def _say_state(self, offer: Offer) -> None:
@@ -139,9 +139,6 @@ class DraftsDialog(QDialog):
                 ),
                 tone="warn",
             )
-
-    def _on_diff(self, text: str) -> None:
-        self.diff.show_diff(text)
 
     @Slot()
     def _restore(self) -> None:
