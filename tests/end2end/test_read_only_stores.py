@@ -196,7 +196,7 @@ def deleted(world: World) -> Any:
 
 
 def restore_from_trash(world: World, _prepared: Any) -> None:
-    world.bench.trash.restore(world.bench.trash.page().entries)
+    world.bench.trash.restore(world.bench.trash.page()[0])
 
 
 def edited(world: World) -> None:

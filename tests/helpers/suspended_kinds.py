@@ -250,7 +250,7 @@ def _deleted(directory: Path) -> None:
 
 def _restore(parts: HomeContainer) -> str:
     desk = TrashService(parts)
-    desk.restore([entry for entry in desk.page().entries if entry.path == STYLE])
+    desk.restore([entry for entry in desk.page()[0] if entry.path == STYLE])
     return "completed"
 
 

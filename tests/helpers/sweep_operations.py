@@ -143,7 +143,7 @@ class HandWork:
         from reverie.services.trash import TrashService
 
         desk = TrashService(self._parts)
-        return desk.restore(desk.page().entries).warning
+        return desk.restore(desk.page()[0]).warning
 
     def _companion(self) -> str:
         from reverie.services.edits import CompanionFiles

@@ -98,6 +98,14 @@ class MergeService:
             result = self._united(result, text)
         return MergeSeed(texts, result)
 
+    def rewrite(self, context: ScopeContext, file: FileToMerge, content: str) -> Undo:
+        """Write `content` into one memory that was compared with another one; return the `Undo`.
+
+        Raises `Conflict` if the memory changed since it was read.
+        """
+        change = HandChange(file.path, content.encode("utf-8", "surrogatepass"), file.sha256)
+        return ChangeSet(self._parts).apply(context, [change], kind="merge", subject="Compared by hand")
+
     def merge(self, files: Sequence[FileToMerge], content: str) -> Undo:
         """Write `content` into the first file and delete the others, as one change; return its `Undo`.
 

@@ -193,7 +193,7 @@ def test_an_episode_goes_and_comes_back_by_undo_and_from_the_trash(maker: LokiMa
     desk.undo(undo)
     assert (maker.memory / EPISODE).read_bytes() == before
     desk.edits.delete(context, path)
-    (entry,) = [each for each in desk.trash.page().entries if not each.taken]
+    (entry,) = [each for each in desk.trash.page()[0] if not each.taken]
     undo = desk.trash.restore([entry])
     assert (maker.memory / EPISODE).read_bytes() == before
     desk.undo(undo)

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import QWidget
 from reverie.agents.scopes import ScopeContext
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.services.views import HandChange
 from reverie.ui.appearance import GAP, MARGIN, UNIT
 from reverie.ui.display_text import visible
 from reverie.ui.icons import Icons
@@ -303,10 +302,7 @@ class CompareControl(QObject):
         at = 0 if to == "left" else 1
         file, text = compared.files[at], compared.texts[at]
         after = with_difference(text, compared.rows, difference, to)
-        change = HandChange(file.path, after.encode("utf-8", "surrogatepass"), file.sha256)
-        job = ask(
-            session.workbench.apply_changes, context, (change,), kind="merge", subject="ComparedPair by hand"
-        )
+        job = ask(session.workbench.merges.rewrite, context, file, after)
 
         def done(undo: Undo) -> None:
             if self._back is not None:
