@@ -21,11 +21,11 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_823,
+    "code lines": 94_392,
     "banners": 0,
-    "value classes": 672,
-    "forwarders": 98,
-    "late imports": 195,
+    "value classes": 633,
+    "forwarders": 87,
+    "late imports": 181,
 }
 """Measures of the source tree that may only fall: lower them with the numbers.
 
