@@ -188,7 +188,7 @@ def test_a_scope_has_its_age_in_the_line_and_its_details_on_hover_focus_and_clic
     item = footer.rows[Scope.WORKSPACE].value
     assert item.accessibleName().replace("\u00a0", " ") == "Workspace, last consolidated: 3 h ago · 4 changes"
     item.click()
-    assert shown == [item.toolTip()]
+    qtbot.waitUntil(lambda: shown == [item.toolTip()])
     assert "Merged two notes." in shown[0]
     qtbot.keyRelease(item, Qt.Key.Key_Tab)
     assert shown == [item.toolTip()] * 2

@@ -312,6 +312,10 @@ class FitToolButton(_Fitted, QToolButton):
             self._measure()
 
 
+_TIP_OFFSET = 32
+"""The distance at which Qt shows a tool tip below its position, and the frame of the tool tip, in pixels."""
+
+
 class FitFlatButton(_Fitted, QToolButton):
     """A flat button that shortens its text if there is not enough room.
 
@@ -323,7 +327,8 @@ class FitFlatButton(_Fitted, QToolButton):
         self.setAutoRaise(True)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.clicked.connect(self._show_tip)
+        # Qt hides a tool tip when the mouse button is released, so it is shown after that.
+        self.clicked.connect(self._show_tip, Qt.ConnectionType.QueuedConnection)
 
     def say(self, text: str, spoken: str, tip: str) -> None:
         """Set the text, the text for screen readers, and the tool tip."""
@@ -351,7 +356,10 @@ class FitFlatButton(_Fitted, QToolButton):
 
     @Slot()
     def _show_tip(self) -> None:
-        QToolTip.showText(self.mapToGlobal(QPoint(0, self.height())), self.toolTip(), self)
+        # Above the button: under the mouse pointer the tool tip would hide itself.
+        lines = self.toolTip().count("\n") + 1
+        above = QPoint(0, -_TIP_OFFSET - lines * self.fontMetrics().lineSpacing())
+        QToolTip.showText(self.mapToGlobal(above), self.toolTip(), self)
 
 
 def flat_button(action: QAction) -> QToolButton:
