@@ -238,3 +238,30 @@ def test_no_description_repeats_what_is_known_to_be_stale() -> None:
 
 def test_a_cut_description_is_neither_written_over_nor_completed() -> None:
     assert with_description("---\ndescription: PR #928: guard\n---\nBody of it.\n", CAPS) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        (
+            "A lock named `flaky-*` loses every tenth message.",
+            "A lock named flaky-* loses every tenth message.",
+        ),
+        (
+            "The **job `sync_*_all`** copies _every_ table at night.",
+            "The job sync_*_all copies every table at night.",
+        ),
+        (
+            "`__init__` of each [plugin](x.md) registers a `*.rule` file.",
+            "__init__ of each plugin registers a *.rule file.",
+        ),
+        (
+            "The glob `a` <!-- `b*` --> and `c_*` are read by the build.",
+            "The glob a and c_* are read by the build.",
+        ),
+    ],
+)
+def test_the_text_of_a_code_span_stays_as_it_is_in_a_description(sentence: str, said: str) -> None:
+    result = with_description(f"# Title\n\n{sentence}\n", CAPS)
+    assert result is not None
+    assert shown(result) == said

@@ -55,6 +55,10 @@ _LOOSE_CLAUSE = pattern_of(
 _DATE = pattern_of(r"\b20\d\d-\d\d-\d\d\b")
 _LINK = pattern_of(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = pattern_of(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
+_CODE_SPAN = pattern_of(r"`([^`]*)`")
+# Characters of no language, each of which stands for the text of a code span.
+_FIRST_MARK, _LAST_MARK = 0xE000, 0xF8FF
+_MARKS = pattern_of(f"[{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}]")
 _MARKER = pattern_of(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?")
 _COMMENT = pattern_of(r"<!--.*?(?:-->|$)")
 _UNDERLINE = pattern_of(r"\s*(?:-{2,}|={2,})\s*")
@@ -322,9 +326,12 @@ def _may_be_secret(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return text without Markdown markup."""
-    text = _LINK.sub(r"\1", _COMMENT.sub(" ", text)).replace("`", "")
-    return _flat(_EMPHASIS.sub("", text))
+    """Return text without Markdown markup; the text in code spans stays as it is."""
+    codes = _CODE_SPAN.findall(text := _MARKS.sub("", text))[: _LAST_MARK - _FIRST_MARK]
+    for number, code in enumerate(codes):
+        text = text.replace(f"`{code}`", chr(_FIRST_MARK + number), 1)
+    text = _EMPHASIS.sub("", _LINK.sub(r"\1", _COMMENT.sub(" ", text)).replace("`", ""))
+    return _flat(_MARKS.sub(lambda mark: codes[ord(mark[0]) - _FIRST_MARK], text))
 
 
 def _flat(text: str) -> str:
