@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 94_401,
+    "code lines": 94_384,
     "banners": 0,
     "value classes": 633,
     "forwarders": 87,

@@ -27,7 +27,7 @@ from reverie.memory.usage import UsageLog
 from reverie.memory.write_guard import refuse_while_agent_writes
 from reverie.runs.guard import Guard
 from reverie.runs.record import Op, RunRecord, RunResult
-from reverie.runs.run import Holding, Job, Plan, Run, RunContext, RunDependencies
+from reverie.runs.run import Holding, Job, Plan, Run, RunContext, RunDependencies, Thought
 from reverie.text.summaries import estimate_tokens
 from reverie.values import replace
 
@@ -104,13 +104,44 @@ def request_all(overlay: DreamOverlay, proposal: Proposal, notes: Mapping[str, N
     return guard
 
 
-class DecisionJob(Job[None]):
+class JobByHand(Job[Thought]):
+    """Base class of the jobs by which a person decides something and waits for the result."""
+
+    lease = "whole"
+    raises = True
+
+    def __init__(self, parts: RunDependencies, context: ScopeContext, *, purpose: str) -> None:
+        """Prepare a run on the memories of `context`; `purpose` is shown to others while it has the lease."""
+        self._parts = parts
+        self._context = context
+        self.workspace_id = context.workspace_id
+        self.project_path = context.project_path
+        self.trigger = "manual"
+        self.engine = "rules"
+        self.purpose = purpose
+        self.time_limit_s = TIME_LIMIT_S
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """Raise the refusal, because a person waits for the result."""
+        raise refusal
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """Report an event of the run in Activity, the log of background work; `text` is for people."""
+        self._parts.activity.add(
+            f"{self.kind}.{event}",
+            level=level,
+            text=text,
+            home=record.home_root,
+            workspace_id=record.workspace_id,
+            run_id=record.id,
+        )
+
+
+class DecisionJob(JobByHand[None]):
     """The run that carries out one proposal, the change with which a person resolves a finding."""
 
     kind = "decision"
     before = "before a decision"
-    lease = "whole"
-    raises = True
 
     def __init__(
         self,
@@ -125,18 +156,11 @@ class DecisionJob(Job[None]):
         `hold`: a function that holds the agent's own lock during the run. `expected`: the changes that the
         person has seen and decided on.
         """
-        self._parts = parts
+        super().__init__(parts, context, purpose="a decision")
         self._hold = hold
-        self._context = context
         self._proposal = proposal
         self._expected = {change.path: change for change in expected}
         self._guard: Guard | None = None
-        self.workspace_id = context.workspace_id
-        self.project_path = context.project_path
-        self.trigger = "manual"
-        self.engine = "rules"
-        self.purpose = "a decision"
-        self.time_limit_s = TIME_LIMIT_S
 
     def require(self) -> None:
         """Raise `ReadOnlyStore` if a store that the proposal changes must not be written."""
@@ -188,21 +212,6 @@ class DecisionJob(Job[None]):
     def ops(self) -> tuple[Op, ...]:
         """Return the operations that were requested so far."""
         return () if self._guard is None else self._guard.ops
-
-    def refused(self, refusal: UserError) -> RunResult:
-        """Raise the refusal, because a person waits for the result."""
-        raise refusal
-
-    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of the run in Activity, the log of background work; `text` is for people."""
-        self._parts.activity.add(
-            f"decision.{event}",
-            level=level,
-            text=text,
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-        )
 
 
 def decide(

@@ -16,17 +16,17 @@ from reverie.agents.base import Home
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
 from reverie.files.bundle import BundledFile, LeftOut
+from reverie.jobs.consolidate.decision import JobByHand
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.review import HELD_NOTE
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage import UsageLog
-from reverie.runs.record import Op, RunRecord, RunResult
-from reverie.runs.run import Job, Plan, Run, RunContext, RunDependencies
+from reverie.runs.record import Op, RunResult
+from reverie.runs.run import Plan, Run, RunContext, RunDependencies
 from reverie.text.summaries import some
 from reverie.values import Struct
 
-TIME_LIMIT_S = 300.0
 _MOST_NAMED = 100
 """The largest number of files that the run's record names as left out."""
 
@@ -75,13 +75,11 @@ def plan_import(
     return PlannedImport(overlay.changes(), tuple(unchanged), tuple(left_out))
 
 
-class ImportJob(Job[PlannedImport]):
+class ImportJob(JobByHand[PlannedImport]):
     """The run that records an import as a proposal; it changes no memory."""
 
     kind = "import"
     before = "before an import"
-    lease = "whole"
-    raises = True
 
     def __init__(
         self,
@@ -92,19 +90,12 @@ class ImportJob(Job[PlannedImport]):
         source: str,
     ) -> None:
         """Prepare the run; `source`: the name of the folder or archive, for the record."""
-        self._parts = parts
-        self._context = context
+        super().__init__(parts, context, purpose="an import")
         self._scope = scope
         self._files = files
         self._ops: tuple[Op, ...] = ()
         self.planned = PlannedImport((), (), ())
         """The result of the run; empty before it has ended."""
-        self.workspace_id = context.workspace_id
-        self.project_path = context.project_path
-        self.trigger = "manual"
-        self.engine = "rules"
-        self.purpose = "an import"
-        self.time_limit_s = TIME_LIMIT_S
         self.details = {"from": source}
 
     def require(self) -> None:
@@ -141,21 +132,6 @@ class ImportJob(Job[PlannedImport]):
     def ops(self) -> tuple[Op, ...]:
         """Return the operations that the import proposes."""
         return self._ops
-
-    def refused(self, refusal: UserError) -> RunResult:
-        """Raise the refusal, because a person waits for the result."""
-        raise refusal
-
-    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of the run in Activity, the log of background work; `text` is for people."""
-        self._parts.activity.add(
-            f"import.{event}",
-            level=level,
-            text=text,
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-        )
 
 
 def propose_import(

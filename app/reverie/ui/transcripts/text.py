@@ -63,9 +63,10 @@ class HeadedMessage(Message, frozen=True):
 
 
 def headed(number: int, role: str, title: str, text: str) -> HeadedMessage:
-    """Return the message with this number that has a title; of a long text, only the beginning is shown.
+    """Return a message for display under a heading; of a long text, only the beginning is shown.
 
-    `role`: the speaker; an unknown one counts as the system.
+    `number`: its position; `title`: the first part of the heading. `role`: the speaker; an unknown one counts
+    as the system.
     """
     speaker: Speaker = "user" if role == "user" else "assistant" if role == "assistant" else "system"
     heading = SEPARATOR.join((title, counted(tr("1 character"), "%n characters", len(text))))
