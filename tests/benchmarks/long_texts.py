@@ -226,6 +226,9 @@ def reviews_of(text: str, lane: Lane) -> dict[str, Shown]:
         clicked, first = review_pane(lane, made)
         first()
         shown[f"click, {name}"] = clicked, lambda clicked=clicked: clicked.files.tree.tick(False)
+        edited, second = review_pane(lane, made)
+        second()
+        shown[f"editing, {name}"] = edited, edited.files.detail.start_editing
     reviews._folded.cache_clear()  # the window gets its reviews from another process
     return shown
 

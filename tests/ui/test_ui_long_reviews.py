@@ -257,4 +257,5 @@ def test_a_tick_leaves_a_merge_that_is_shown_at_the_place_that_was_read(shown: S
     qtbot.waitUntil(lambda: choices.selection != taken)
     assert (bar.value(), merge.isHidden()) == (400, False)
     shown.show(merged("Another.\n" * 3), "r2")
+    qtbot.waitUntil(lambda: merge.gone.is_filled)
     assert merge.gone.toPlainText().splitlines()[0].endswith("Another.")

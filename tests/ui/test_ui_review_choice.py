@@ -125,6 +125,26 @@ def test_what_is_no_utf8_is_not_edited() -> None:
     assert not choices.can_write(file)
 
 
+@pytest.mark.parametrize(
+    ("after", "may"),
+    [
+        ("word " * 1_900 + "\n", True),
+        ("word " * 2_100 + "\n", False),
+        ("a\n" * 2_400, True),
+        ("a\n" * 2_600, False),
+        ("words of a line\r" * 2_400, True),
+        (("word " * 100 + "\n") * 230, True),
+        (("word " * 100 + "\n") * 250, False),
+    ],
+    ids=["a long line", "too long a line", "lines", "too many", "bare CR", "characters", "too many of them"],
+)
+def test_a_text_that_a_box_shows_only_after_a_delay_is_not_edited(after: str, may: bool) -> None:
+    """The rule of X5: no text of a file or a change blocks the window, whatever its shape."""
+    choices = Choices(view({A: "x\n"}, {A: after}))
+    _, file = group_and_file(choices, A)
+    assert [choices.can_write(file), choices.can_write(file, 0)] == [may, may]
+
+
 def test_nothing_is_edited_where_nothing_can_be_applied() -> None:
     choices = Choices(merge(can_apply=False))
     assert not choices.can_write(group_and_file(choices, C)[1])
@@ -240,6 +260,7 @@ class Shown:
 def test_the_detail_shows_the_part_and_the_reason(qtbot: Any) -> None:
     shown = Shown(qtbot, Choices(merge(reasons=("They say the same.", "They say the same.", "Shorter."))))
     shown.pick("b.md · global")
+    qtbot.waitUntil(lambda: shown.detail.merge.gone.is_filled)
     assert "→ Only b says this line." in shown.detail.merge.gone.toPlainText()
     assert shown.detail.note.text() == "They say the same."
     assert "@@" not in shown.detail.diff.toPlainText()

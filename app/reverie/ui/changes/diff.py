@@ -147,7 +147,7 @@ class HunkView(ReadOnlyText):
             for note in notes.get(hunk.index, ())[:_MOST_NOTES]:
                 self.line(f"  {shortened(note, _NOTE_CHARS)}", theme.dim if off or gone else theme.warn_text)
                 yield
-            colours = {kind: _colours(theme, kind) for kind in {kind for kind, _text in hunk.lines}}
+            colours = {kind: _colours(theme, kind) for kind in " +-"}
             for number, (kind, text) in enumerate(hunk.lines):
                 if self.document().blockCount() > MOST_LINES:
                     return True
@@ -309,7 +309,7 @@ class MergeView(Column):
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
-        """Show the merge that `part` belongs to and return True; return False if it belongs to none.
+        """Show the merge that `part` belongs to and return True; if it belongs to none, hide and return False.
 
         `part` None: no part is selected.
         """
@@ -318,7 +318,9 @@ class MergeView(Column):
         gone = [file for file in group.files if file.verb == "delete"] if group is not None else []
         if group is None or group.kind != "merge" or len(kept) != 1 or not gone:
             self._shown = []
+            self.hide()
             return False
+        self.show()  # before the texts, which are then laid out once, in their width
         chosen = [file for file in gone if part is not None and part.file is file] or gone
         into = kept[0]
         shown = [into, *chosen]
@@ -362,7 +364,7 @@ class MergeView(Column):
                     )
                     yield
 
-        self.gone.fill(steps())
+        self.gone.fill(steps(), later=True)  # three long texts in one event would block the window
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -463,8 +465,7 @@ class ReviewDetail(QWidget):
     def refresh(self) -> None:
         """Update titles, reasons why a file is not changed, buttons and diff after a choice of the user."""
         choices, part = self._choices, self._part
-        self.merge.setVisible(self.merge.show_merge(part))
-        self.result.setVisible(not self.merge.isHidden())
+        self.result.setVisible(self.merge.show_merge(part))
         self.title.say(_title(part))
         self.title.setVisible(bool(self.title.text()))
         if choices is None or part is None:

@@ -43,10 +43,10 @@ from reverie.jobs.consolidate.review import (
 )
 from reverie.ui.appearance import theme_of
 from reverie.ui.changes.shortcuts import REVIEW_ACTIONS, review_shortcuts
-from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible
+from reverie.ui.display_text import MOST_LINES, as_tooltip, counted, tr, translated, visible
 from reverie.ui.editor.line_breaks import restored, widget_text
 from reverie.ui.widgets.lists import RowHeightDelegate
-from reverie.ui.widgets.text_boxes import fits_document
+from reverie.ui.widgets.text_boxes import MOST_BYTES, can_be_edited
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
@@ -885,14 +885,15 @@ class Choices:
     def can_write(self, file: ReviewFile, index: int | None = None) -> bool:
         """Return True if the user can edit the file, or its hunk `index`.
 
-        A text that a text box cannot hold, a hunk without lines, and a file of which the selected text is not
-        known yet cannot be edited.
+        A text that a text box cannot hold, a hunk without lines or with too many, and a file of which the
+        selected text is not known yet cannot be edited.
         """
-        text = self._text(file)
-        is_known = self.is_resolved or index is not None or self.is_written(file)
-        if not (is_known and self.view.can_apply and _is_utf8(text) and fits_document(text)):
-            return False
-        return index is None or any(hunk.lines for hunk in file.hunks if hunk.index == index)
+        if index is None:
+            size = len(self._resolution.files.get(file.path) or b"")
+            has_text = (self.is_resolved or self.is_written(file)) and size <= MOST_BYTES
+        else:
+            has_text = any(0 < len(hunk.lines) <= MOST_LINES for hunk in file.hunks if hunk.index == index)
+        return has_text and self.view.can_apply and can_be_edited(self.text(file, index))
 
     def text(self, file: ReviewFile, index: int | None = None) -> str:
         """Return the text of the file, or of its hunk `index`, to be edited."""
@@ -941,8 +942,3 @@ class Choices:
 
     def _planned(self, file: ReviewFile) -> ReviewedFile:
         return next(planned for planned in self.view.plan.files if planned.path == file.path)
-
-
-def _is_utf8(text: str) -> bool:
-    """Return whether a text can be encoded as UTF-8, so that a text box can hold all of it."""
-    return text == text.encode("utf-8", "ignore").decode()

@@ -16,7 +16,7 @@ from reverie.ui.display_text import shortened, visible_lines
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.text_boxes import READABLE, FormattedTextBox
 
-AT_ONCE, CHARS_AT_ONCE = 60, 3_000
+AT_ONCE, CHARS_AT_ONCE = 60, 1_000
 """The maximum number of lines and of characters that are added to a text in one event."""
 LONGEST_ROW = 2_000
 """The longest row, in characters, that a view can show without blocking the window."""
@@ -57,14 +57,16 @@ class ReadOnlyText(FormattedTextBox):
         self._first = True
         return theme_of(self.palette())
 
-    def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
+    def fill(
+        self, steps: Iterator[object], done: Callable[[], None] | None = None, *, later: bool = False
+    ) -> None:
         """Advance `steps` until it ends, then call `done`; each step must add one line by calling `line`.
 
-        The first `AT_ONCE` lines are added now, the others between events, so that the window does not block.
-        The caret stays at the beginning of the text.
+        The first `AT_ONCE` lines are added now, or with `later` in the next event; the others between events,
+        so that the window does not block. The caret stays at the beginning of the text.
         """
         self._steps, self._done = steps, done or self._nothing
-        is_filled = self._add()
+        is_filled = not later and self._add()
         self.moveCursor(QTextCursor.MoveOperation.Start)
         self._finish(is_filled)
 

@@ -14,7 +14,12 @@ from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit, QTextBrowser, QTextEdit
 
+from reverie.ui.display_text import MOST_LINES, has_long_line
+
 _BREAKING, _STAND_INS = "\u2029\ufdd0\ufdd1", "\ufdd2\ufdd3\ufdd4"
+_MOST_CHARS = 120_000
+MOST_BYTES = 4 * _MOST_CHARS
+"""The bytes of the largest file that can be edited in a text box."""
 READABLE = Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
 """The interactions of the user with a read-only text."""
 _INTO = str.maketrans(_BREAKING, _STAND_INS)
@@ -29,13 +34,27 @@ def for_document(text: str) -> str:
     return text.translate(_INTO) if any(map(text.__contains__, _BREAKING)) else text
 
 
-def fits_document(text: str) -> bool:
+def can_be_edited(text: str) -> bool:
+    r"""Return True if a text box can show `text` without delay and return it unchanged.
+
+    `text` has only the line break `\n`. What a box would change is a stand-in and a lone surrogate.
+    """
+    if len(text) > _MOST_CHARS or text.count("\n") > MOST_LINES or has_long_line(text):
+        return False
+    return _is_utf8(text) and _fits_document(text)
+
+
+def _is_utf8(text: str) -> bool:
+    return text == text.encode("utf-8", "ignore").decode()
+
+
+def _fits_document(text: str) -> bool:
     """Return True if a document would return `text` unchanged; False if the text contains a stand-in."""
     return not any(map(text.__contains__, _STAND_INS))
 
 
 def _from_document(raw: str) -> str:
-    return raw.replace("\u2029", "\n") if fits_document(raw) else raw.translate(_OUT_OF)
+    return raw.replace("\u2029", "\n") if _fits_document(raw) else raw.translate(_OUT_OF)
 
 
 def text_of(document: QTextDocument) -> str:
