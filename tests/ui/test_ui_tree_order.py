@@ -197,7 +197,7 @@ def test_a_person_chooses_the_order_and_what_changed(windows: Windows, tmp_path:
     driver.until(lambda: model.index_at(path).isValid())
     driver.open(path)
     driver.until(lambda: driver.pane.unseen.isVisible())
-    driver.pane.unseen.button("seen").click()
+    driver.pane.unseen._close.click()
     driver.until(lambda: not driver.file(path).changed)
     driver.settle()
     assert model.index_at(path).isValid(), "what one reads does not go from under one's eyes"

@@ -160,7 +160,7 @@ def test_what_another_process_writes_is_shown_and_marked(windows: Windows, home:
     driver.until(lambda: driver.file(path).changed == "changed")
     driver.open(path)
     driver.until(lambda: driver.pane.unseen.isVisible())
-    driver.pane.unseen.button("seen").click()
+    driver.pane.unseen._close.click()
     driver.until(lambda: not driver.file(path).changed)
 
 

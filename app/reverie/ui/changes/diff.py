@@ -309,7 +309,7 @@ class MergeView(Column):
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
-        """Show the merge that `part` belongs to and return True; if it belongs to none, hide and return False.
+        """Show the merge that `part` belongs to and return True, or hide and return False if there is none.
 
         `part` None: no part is selected.
         """

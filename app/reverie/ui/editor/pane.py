@@ -28,7 +28,7 @@ from reverie.ui.jobs import single_shot
 from reverie.ui.tree.memory_tree import parse_shown
 from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
-from reverie.ui.widgets.messages import MessageBar, Tone
+from reverie.ui.widgets.messages import MessageBar, Overlay, Tone
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps
@@ -103,18 +103,25 @@ class EditorPane(QWidget):
         )
         self._notices = column(None, margin=0, gap=UNIT)
         page = QWidget()
-        above = self.reason, self.banner, self.unseen, self.merged, self.draft, self.error, self._notices
-        below = self.limit, self.view.above, self.view.body
+        above, below = (self.reason, self._notices), (self.limit, self.view.above, self.view.body)
         column(page, head, *above, *below, grows=self.view.body, margin=(0, UNIT, 0, 0), gap=UNIT)
-        self.view.body.setMinimumHeight(_LEAST_TEXT)
+        bars = Overlay(self.view.body, self.merged, self.draft, self.unseen, self.error, self.banner)
+        bars.covers.connect(self._on_covered)
+        self._on_covered(0)
         blank = QWidget()
         column(blank, self.gone, self.nothing, grows=self.nothing)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(blank)
         self._stack.addWidget(page)
 
+    @Slot(int)
+    def _on_covered(self, height: int) -> None:
+        """Keep the last lines clear of bars of this height, which lie over the lower edge of the text."""
+        self.view.set_covered(height)
+        self.view.body.setMinimumHeight(max(_LEAST_TEXT, height))
+
     def add_notice(self, notice: QWidget) -> None:
-        """Add a widget below the editor's own messages; it must hide itself while it has nothing to show."""
+        """Add a widget above the text; it must hide itself while it has nothing to show."""
         self._notices.addWidget(notice)
 
     def set_actions(self, actions: Actions) -> None:

@@ -3,7 +3,8 @@
 The status says when a scope was consolidated last; the details, such as the result and the cost, are shown on
 hover, focus and click. It comes only from a `StatusView`, never from the button or the result of a run,
 because all content reaches the views through the watcher (design.md principle 1). A timer updates the
-relative times. Below the line are the jobs of the agent, problems, and the progress and result of a run.
+relative times. During a run its progress takes the place of the line; the result is a bar that the tab lays
+over the trees, so that nothing moves. Below the line are the jobs of the agent, and problems.
 
 The footer fits any width from 320 px: without room for one line, each scope has a line beside the button.
 
@@ -12,7 +13,6 @@ Threading: GUI thread; nothing is read here.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,7 +28,16 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextLayout,
 )
-from PySide6.QtWidgets import QLabel, QMenu, QProgressBar, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QGridLayout,
+    QLabel,
+    QMenu,
+    QProgressBar,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from reverie.agents.base import loaded_next_from
 from reverie.agents.scopes import Scope
@@ -42,7 +51,6 @@ from reverie.ui.display_text import (
     counted,
     loaded_next_words,
     money,
-    operation,
     scope_name,
     tokens,
     tr,
@@ -62,7 +70,7 @@ from reverie.ui.widgets.controls import (
     tint,
 )
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
-from reverie.ui.widgets.messages import MessageBar, Tone
+from reverie.ui.widgets.messages import MessageBar, Toast, Tone
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -145,8 +153,10 @@ def used_tokens(usage: Mapping[str, Any] | None) -> int:
     return sum(int(count) for count in found if isinstance(count, int | float))
 
 
-SHOWN_OPS = 4
-"""The number of latest operations that the panel shows during a run."""
+RESULT_STAYS_MS = 20_000
+"""The time in milliseconds for which the result of a run is shown; its changes stay in the Changes tab."""
+
+_BAR_WIDTH = 120
 
 _TONES: dict[str, Tone] = {
     "completed": "info",
@@ -159,9 +169,9 @@ _TONES: dict[str, Tone] = {
 
 
 class RunPanel(QWidget):
-    """A panel with the progress of a run and its latest operations, and later its result in one line.
+    """The progress of a run in one line, and the bars with the results of runs, which the tab places.
 
-    It has a Cancel button while the run is active. It only displays, and emits requests as signals.
+    It only displays, and emits requests as signals.
     """
 
     cancel = Signal()
@@ -173,39 +183,35 @@ class RunPanel(QWidget):
     apply = Signal(str)
     """Emitted with the id of a preview that the user wants to apply as a whole."""
 
+    turned = Signal()
+    """Emitted when a run, of this window or of another process, has begun or ended."""
+
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.running = False
+        """True while a run of this window is shown."""
+        self.elsewhere = ""
+        """A sentence about the run of another process; empty if there is none."""
         self._run_id = ""
         self._interrupted_id = ""
         self._put_away: set[str] = set()
-        self._recent: deque[tuple[str, str, str]] = deque(maxlen=SHOWN_OPS)
-        self._step = WrapLabel()
+        self._step = ElidedLabel()
         self._bar = QProgressBar()
+        self._bar.setMaximumWidth(_BAR_WIDTH)
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
         # The rules engine reports faster than anyone can read, and each value repaints the bar at once.
         self._latest: Progress | None = None
         self._soon = single_shot(self, 0, self._show_progress)
-        self._cancel = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
-        self._lines = [ElidedLabel() for _ in range(SHOWN_OPS)]
-        self._live = QWidget()
-        self.result = MessageBar(icons, "result")
+        self.cancel_button = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
+        self.result = Toast(icons, "result", RESULT_STAYS_MS)
+        self.result.setParent(self)
         self.result.chosen.connect(self._on_result)
-        self.result.dismissed.connect(self.updateGeometry)
-        self.interrupted = MessageBar(icons, "interrupted")
+        self.interrupted = MessageBar(icons, "interrupted", parent=self)
         self.interrupted.chosen.connect(self._on_interrupted)
         self.interrupted.dismissed.connect(self._on_interrupted_dismissed)
-        self._lay_out()
-        self._live.hide()
-
-    def _lay_out(self) -> None:
-        head = row_of(self._step, self._cancel, grows=self._step)
-        live = column(self._live, head, self._bar, margin=0, gap=UNIT)
-        for line in self._lines:
-            line.hide()
-            live.addWidget(line)
-        column(self, self._live, self.interrupted, self.result, margin=0, gap=UNIT)
+        row_of(self._step, self._bar, holder=self, grows=self._step, margin=(GAP, 0, 0, 0))
 
     @property
     def run_id(self) -> str:
@@ -213,14 +219,10 @@ class RunPanel(QWidget):
         return self._run_id
 
     @property
-    def running(self) -> bool:
-        return not self._live.isHidden()
-
-    @property
     def to_press(self) -> tuple[QWidget, ...]:
         """The visible buttons, in the order of the Tab key."""
         if self.running:
-            return () if self._cancel.isHidden() else (self._cancel,)
+            return (self.cancel_button,) if self.cancel_button.isEnabled() else ()
         return tuple(self.result.button(key) for key in self.result.keys)
 
     # While it runs
@@ -228,21 +230,16 @@ class RunPanel(QWidget):
     def start(self, sentence: str, *, cancellable: bool = True) -> None:
         """Show that a job has started; `sentence` describes it."""
         self._soon.stop()
-        self._recent.clear()
-        self._show_ops()
         self.result.clear()
         self._step.say(sentence)
         self._bar.setRange(0, 0)
-        self._cancel.setVisible(cancellable)
-        self._cancel.setEnabled(True)
-        self._cancel.say(self.tr("Cancel"), self.tr("Stop before the next change"))
-        self._live.show()
+        self.cancel_button.setEnabled(cancellable)
+        self.cancel_button.say(self.tr("Cancel"), self.tr("Stop before the next change"))
+        self._turn(running=True)
 
     def progress(self, progress: Progress) -> None:
         """Show the progress of the job; several reports in one turn of the event loop are shown at once."""
         self._latest = progress
-        if progress.op is not None:
-            self._recent.append(op_words(progress.op))
         if not self._soon.isActive():
             self._soon.start()
 
@@ -255,20 +252,25 @@ class RunPanel(QWidget):
             self._bar.setRange(0, progress.total)
             self._bar.setValue(min(progress.done, progress.total))
         self._step.say(step_words(progress.step))
-        self._show_ops()
-
-    def _show_ops(self) -> None:
-        shown = list(self._recent)
-        for place, line in enumerate(self._lines):
-            line.setVisible(place < len(shown))
-            if place < len(shown):
-                verb, what, note = shown[place]
-                line.say(f"{verb} {what}" + (f" · {note}" if note else ""))
 
     def _on_cancel(self) -> None:
-        self._cancel.setEnabled(False)
-        self._cancel.say(self.tr("Cancelling…"))
+        self.cancel_button.setEnabled(False)
+        self.cancel_button.say(self.tr("Cancelling…"))
         self.cancel.emit()
+
+    def show_elsewhere(self, sentence: str) -> None:
+        """Show that another process runs a consolidation; "" if none does."""
+        if sentence and not self.running:
+            self._step.say(sentence)
+            self._bar.setRange(0, 0)
+        if sentence != self.elsewhere:
+            self.elsewhere = sentence
+            self.turned.emit()
+
+    def _turn(self, *, running: bool) -> None:
+        if running != self.running:
+            self.running = running
+            self.turned.emit()
 
     # Results
 
@@ -277,7 +279,7 @@ class RunPanel(QWidget):
 
         `place` is the title of the run's workspace, project or home if another one is shown now, else "".
         """
-        self._live.hide()
+        self._turn(running=False)
         self._run_id = run.run_id
         said = (_result_words(run, dry_run=dry_run), _used_words(run), run.next_step)
         text = " ".join(part for part in said if part)
@@ -300,7 +302,7 @@ class RunPanel(QWidget):
 
     def reverted(self, result: RunResult) -> None:
         """Show the result of undoing a run, with the paths of conflicts."""
-        self._live.hide()
+        self._turn(running=False)
         self._run_id = result.run_id
         undo = ("revert", self.tr("Undo"), self.tr("Redo the changes that were undone"))
         buttons = [undo] if result.applied else []
@@ -311,12 +313,12 @@ class RunPanel(QWidget):
 
     def failed(self, error: UserError) -> None:
         """Show the error of a job that could not start or failed."""
-        self._live.hide()
+        self._turn(running=False)
         self.result.say_error(error)
 
     def cancelled(self) -> None:
         """Hide the progress of a job that was cancelled without a result."""
-        self._live.hide()
+        self._turn(running=False)
 
     def show_interrupted(self, runs: tuple[RunRecord, ...]) -> None:
         """Show the first interrupted run that the user has not dismissed, with Review and Undo."""
@@ -348,18 +350,6 @@ class RunPanel(QWidget):
     @Slot()
     def _on_interrupted_dismissed(self) -> None:
         self._put_away.add(self._interrupted_id)
-
-
-def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the texts of one operation of a run as (verb, path, note).
-
-    The path of a rename includes the new path.
-    """
-    what = visible(str(op.get("path", "")))
-    if op.get("newPath"):
-        what = f"{what} → {visible(str(op['newPath']))}"
-    note = visible(str(op.get("note") or ""))
-    return operation(str(op.get("command", ""))), what, note
 
 
 def step_words(step: str) -> str:
@@ -530,6 +520,9 @@ def _range(start: int, length: int, format_: QTextCharFormat) -> QTextLayout.For
     return found
 
 
+_LONG_AGE_MS = 59 * display_text.MINUTE_MS
+
+
 class ScopeItem:
     """The status of one scope in the footer: its name and the age of its last consolidation.
 
@@ -566,7 +559,8 @@ class ScopeItem:
         self._in_line = f"{self.name} {found.short}{more}"
         self._in_column = f"{self.name} {alone}{more}"
         self._spoken, self._tip = spoken, as_tooltip(*details)
-        theme = theme_of(self.value.palette())
+        # The palette of the button itself may still be that of the previous theme.
+        theme = theme_of(QApplication.palette())
         tint(
             self.value,
             theme.bad_text if is_bad else theme.text if found.state == "record" else theme.dim_window,
@@ -575,8 +569,12 @@ class ScopeItem:
 
     @property
     def width_in_line(self) -> int:
-        """The width that the scope needs in one line with the others, in pixels."""
-        return self.value.width_for(self._in_line)
+        """The width that the scope needs in one line with the others, in pixels.
+
+        It is at least that of a long age, so that the scopes do not change places with their ages.
+        """
+        longest = f"{self.name} {display_text.short_age(_LONG_AGE_MS, 0)}"
+        return max(self.value.width_for(self._in_line), self.value.width_for(longest))
 
     def show_text(self, *, in_line: bool) -> None:
         """Show the text for one line with the other scopes, or that for a line of its own."""
@@ -696,6 +694,7 @@ class Footer(QWidget):
         self.agent = AgentRows(icons)
         self.problems = MessageBar(icons, "status-problems")
         self.panel = RunPanel(icons)
+        self.panel.turned.connect(self._on_turned)
         self.button = FitToolButton()
         self.engine = TwoToneLabel()
         self.engine.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -708,9 +707,35 @@ class Footer(QWidget):
         self._timer.start()
 
     def _lay_out(self) -> None:
-        top = row_of(self._area, grows=self._area, gap=GAP)
-        top.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
-        column(self, top, self.engine, self.agent, self.problems, self.panel)
+        # Both parts of a cell keep their place while they are hidden, so a run changes no height.
+        top = QGridLayout()
+        top.setColumnStretch(0, 1)
+        top.setHorizontalSpacing(GAP)
+        cells = ((self._area, self.panel), (self.button, self.panel.cancel_button))
+        for number, (usual, running) in enumerate(cells):
+            for part in (usual, running):
+                kept = part.sizePolicy()
+                kept.setRetainSizeWhenHidden(True)
+                part.setSizePolicy(kept)
+                top.addWidget(part, 0, number, Qt.AlignmentFlag.AlignTop if number else Qt.AlignmentFlag(0))
+            running.hide()
+        column(self, top, self.engine, self.agent, self.problems)
+
+    @property
+    def bars(self) -> tuple[MessageBar, ...]:
+        """The bars with results, which lie over the trees."""
+        return self.panel.interrupted, self.panel.result
+
+    @Slot()
+    def _on_turned(self) -> None:
+        """Show the progress of a run in place of the scopes, and Cancel in place of the button."""
+        panel = self.panel
+        for usual, other, is_other in (
+            (self._area, panel, panel.running or bool(panel.elsewhere)),
+            (self.button, panel.cancel_button, panel.running),
+        ):
+            usual.setVisible(not is_other)
+            other.setVisible(is_other)
 
     @contextmanager
     def keeping_focus(self) -> Iterator[None]:
@@ -721,7 +746,8 @@ class Footer(QWidget):
         """
         window = self.window()
         before = window.focusWidget()
-        ours = before is self or (before is not None and self.isAncestorOf(before))
+        holders = (self, *self.bars)
+        ours = before is not None and any(before is each or each.isAncestorOf(before) for each in holders)
         yield
         # A button that is being removed may keep the focus until it is deleted.
         stays = before is window.focusWidget() and before is not None and before.isVisibleTo(window)

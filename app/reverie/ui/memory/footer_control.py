@@ -324,14 +324,25 @@ class FooterControl(QObject):
         is_named = session.context.workspace_id is not None or session.context.project_path
         if has_workspaces and not is_named:
             return self.tr("select a workspace or a project")
-        running = session.status.running if session.status is not None else None
-        if running is not None and not running.ours:
-            return self.tr("another consolidation is running (process {pid})").format(pid=running.owner.pid)
-        return ""
+        return self._elsewhere
+
+    @property
+    def _elsewhere(self) -> str:
+        """A sentence about the consolidation that another process runs in this home; empty if none does."""
+        status = self._session.status if self._session is not None else None
+        running = status.running if status is not None else None
+        if running is None or running.ours:
+            return ""
+        return self.tr("another consolidation is running (process {pid})").format(pid=running.owner.pid)
 
     def _follow(self) -> None:
-        """Show the engine, or the reason why no run can start, and emit `state_changed`."""
-        self.footer.say_engine(self.obstacle, self._choice)
+        """Show the engine, or the reason why no run can start, and emit `state_changed`.
+
+        A run takes the place of the scopes and needs no reason.
+        """
+        self.footer.panel.show_elsewhere(self._elsewhere)
+        is_shown = self.jobs.running or bool(self._elsewhere)
+        self.footer.say_engine("" if is_shown else self.obstacle, self._choice)
         self.state_changed.emit()
 
     @Slot()

@@ -503,7 +503,7 @@ class UnseenControl(QObject):
         text += self._when(change)
         if change.kind == "changed":
             text += f" · +{len(change.lines):,} −{change.removed:,}"
-        buttons = [("seen", self.tr("&Seen"), self.tr("Mark this change as seen"))]
+        buttons = list[tuple[str, str, str]]()
         if change.before is not None or change.kind == "new":
             tip = self.tr("Undo this change; your own edits are kept")
             buttons.insert(0, ("undo", self.tr("&Undo"), tip))
@@ -516,7 +516,7 @@ class UnseenControl(QObject):
         text = self.tr("{path} was deleted {by}").format(
             path=visible(change.path), by=by_whom([change.actor])
         )
-        buttons = [("seen", self.tr("&Seen"), self.tr("Remove the deleted memory from the list"))]
+        buttons = list[tuple[str, str, str]]()
         if change.before is not None:
             buttons.insert(0, ("undo", self.tr("&Restore"), self.tr("Restore the version you last saw")))
         self._pane.gone.say(text + self._when(change), buttons=buttons)
@@ -584,8 +584,6 @@ class UnseenControl(QObject):
         if key == "show":
             self._pane.text.go_to_line(change.lines[0] + 1)
             self._pane.focus_text()
-        elif key == "seen":
-            self._dismiss()
         elif key == "history":
             self._forget()
             self.history_wanted.emit()

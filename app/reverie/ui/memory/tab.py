@@ -88,7 +88,7 @@ from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.chips import FilterChips
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
-from reverie.ui.widgets.messages import MessageBar, Toast
+from reverie.ui.widgets.messages import MessageBar, Overlay, Toast
 from reverie.ui.widgets.pages import EmptyPage, Heading
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
@@ -113,8 +113,11 @@ def column_of(tab: MemoryTab) -> Column:
     field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, 0), gap=None)
     pages = tab.search.pages
     pages.setMinimumHeight(scaled(left.font(), _LEAST_ROWS))
-    above, below = (tab.heading, tab.trouble, tab.drafts.bar), (tab.notes.row, tab.footer)
+    above, below = (tab.heading, tab.trouble), (tab.notes.row, tab.footer)
     column(left, *above, field, tab.chips, pages, *below, grows=pages, margin=0, gap=0)
+    bars = (tab.drafts.bar, *tab.footer.bars, tab.undo_bar)
+    overlay = Overlay(pages, *bars, clear_of=tab.tree.current_rect)
+    tab.tree.picked.connect(overlay.place)
     return left
 
 
@@ -475,7 +478,7 @@ class MemoryTab(QWidget):
         self.model = MemoryTreeModel(now, self)
         self.tree = MemoryTreeView(self.model, icons)
         self.search = MemorySearch(self.tree, icons, self._place, self)
-        self.undo_bar = Toast(icons, "undo", self.search.pages)
+        self.undo_bar = Toast(icons, "undo")
         self.heading = Heading()
         self.trouble = MessageBar(icons, "trouble", closable=False)
         self.footer = Footer(icons, now)

@@ -45,7 +45,7 @@ from reverie.ui.widgets.chips import FilterChips
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
-from reverie.ui.widgets.messages import Toast
+from reverie.ui.widgets.messages import Overlay, Toast
 from reverie.ui.widgets.pages import EmptyPage, TabPage
 from reverie.ui.widgets.text_boxes import PlainTextBox
 
@@ -348,7 +348,7 @@ class WorthPage(TabPage):
         self.none = EmptyPage(icons, "check")
         self.none.say("", self.tr("The memories are checked again whenever one of them changes."))
         self._pages = stacked(parts, self.none)
-        self.message = Toast(icons, "trouble", self._pages)
+        self.message = Toast(icons, "trouble")
         column(
             self,
             self.title,
@@ -361,6 +361,7 @@ class WorthPage(TabPage):
             margin=MARGIN,
             gap=GAP,
         )
+        Overlay(self._pages, self.message)
         self.setMinimumWidth(scaled(self.font(), _NARROWEST))
         self.show_report(None)
 

@@ -185,6 +185,11 @@ class MemoryTreeView(QTreeView):
         node = self._memory.node(index)
         return node.data if node is not None else None
 
+    def current_rect(self) -> QRect:
+        """Return the visible part of the selected row; empty if there is none, or the tree is hidden."""
+        shown = self.visualRect(self.currentIndex()) & self.viewport().rect()
+        return shown if self.isVisible() else QRect()
+
     def current_data(self) -> RowData | None:
         """Return the data of the current row, or None if there is no current row."""
         return self.data_at(self.currentIndex())

@@ -41,6 +41,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, shortened, visible
 from reverie.ui.mnemonics import descendants
 
@@ -234,6 +235,8 @@ class _Fitted(QAbstractButton if TYPE_CHECKING else object):  # type: ignore[mis
 
     _whole = ""
     _hint = QSize()
+    _padding = 0
+    """The pixels beside the text, together; 0: as many as the style wants."""
 
     def sizeHint(self) -> QSize:
         return self._hint
@@ -257,6 +260,9 @@ class _Fitted(QAbstractButton if TYPE_CHECKING else object):  # type: ignore[mis
         """Compute the size hint from the full text, even if a shortened one is shown."""
         self.setText(self._whole)
         self._hint = super().sizeHint()
+        if self._padding:
+            width = QFontMetrics(self.font()).horizontalAdvance(self._whole.replace("&", "")) + self._padding
+            self._hint.setWidth(min(width, self._hint.width()))
         self._fit()
         self.updateGeometry()
 
@@ -278,8 +284,11 @@ class FitPushButton(_Fitted, QPushButton):
         *,
         icon: QIcon | None = None,
         clicked: Callable[[], object] | None = None,
+        is_narrow: bool = False,
     ) -> None:
+        """Create the button; `is_narrow`: as wide as its text, where the style would make it wider."""
         super().__init__()
+        self._padding = 3 * GAP if is_narrow else 0
         if icon is not None:
             self.setIcon(icon)
         self.say(text, tip)
@@ -321,6 +330,8 @@ class FitFlatButton(_Fitted, QToolButton):
 
     A click, or Tab, shows its tool tip at once, which other buttons show only for the mouse.
     """
+
+    _padding = GAP
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,23 +1,32 @@
-"""Messages in the window: a bar beside its subject, a bar over a view, and a box with a question.
+"""Messages in the window: bars beside their subject, bars that lie over a view, and a box with a question.
 
 Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QCursor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QMessageBox, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QBoxLayout,
+    QLabel,
+    QLayout,
+    QMessageBox,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, readable, theme_of
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout, row_of
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of
 
 Tone = Literal["info", "warn", "bad", "plain"]
 """The style of a message. `plain` has no icon and no tint."""
@@ -52,6 +61,8 @@ class MessageBar(QWidget):
         self._tone: Tone = "info"
         self._closable = closable
         self._buttons: dict[str, FitPushButton] = {}
+        self.lies_over = False
+        """True if the bar lies over other text, so that it needs a ground and an edge of its own."""
         self.setObjectName(name)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.hide()
@@ -146,17 +157,18 @@ class MessageBar(QWidget):
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self._tone == "plain":
+        if self._tone == "plain" and not self.lies_over:
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setPen(theme_of(self.palette()).line if self.lies_over else Qt.PenStyle.NoPen)
         painter.setBrush(self._back())
-        painter.drawRoundedRect(self.rect(), UNIT, UNIT)
+        painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), UNIT, UNIT)
 
     def _back(self) -> QColor:
         theme = theme_of(self.palette())
-        return {"info": theme.accent_back, "warn": theme.warn_back, "bad": theme.bad_back}[self._tone]
+        back = {"info": theme.accent_back, "warn": theme.warn_back, "bad": theme.bad_back}
+        return back.get(self._tone, theme.window)
 
     def _tint(self) -> None:
         self._sign.setVisible(self._tone != "plain")
@@ -177,7 +189,7 @@ class MessageBar(QWidget):
             button.deleteLater()
         self._buttons = {}
         for key in keys:
-            button = FitPushButton()
+            button = FitPushButton(is_narrow=True)
             button.setObjectName(key)
             button.clicked.connect(self._choose)
             self._row.addWidget(button)
@@ -199,21 +211,18 @@ STAYS_MS = 8_000
 
 
 class Toast(MessageBar):
-    """A message bar at the bottom of the widget `below`, over its content, which does not move.
+    """A message bar of which a message of the tone `info` disappears after some time.
 
-    A message of the tone `info` disappears after `STAYS_MS` milliseconds, but not while the pointer is over
-    the bar or one of its buttons has the focus.
+    The time, `stays_ms` in milliseconds, begins again while the pointer is over the bar, while one of its
+    buttons has the focus, and while the user works in another window.
     """
 
-    def __init__(self, icons: Icons, name: str, below: QWidget) -> None:
-        super().__init__(icons, name, parent=below)
-        self._until = single_shot(self, STAYS_MS, self._go)
-        below.installEventFilter(self)
+    def __init__(self, icons: Icons, name: str, stays_ms: int = STAYS_MS) -> None:
+        super().__init__(icons, name)
+        self._until = single_shot(self, stays_ms, self._go)
 
     def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
         super().say(text, tone=tone, buttons=buttons)
-        self._place()
-        self.raise_()
         if tone == "info":
             self._until.start()
         else:
@@ -227,27 +236,83 @@ class Toast(MessageBar):
         if self._until.isActive():
             self.clear()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.parentWidget() and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
-            self._place()
-        return False
-
-    def _place(self) -> None:
-        """Move the bar to the bottom of its parent, as high as its content requires."""
-        below = cast(QWidget, self.parentWidget())
-        width = max(1, below.width() - 2 * GAP)
-        self.resize(width, self.height())
-        height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
-        self.setGeometry(GAP, max(0, below.height() - height - GAP), width, height)
-
     @Slot()
     def _go(self) -> None:
         focus = QApplication.focusWidget()
-        pointer = self.mapFromGlobal(QCursor.pos())
-        if self.rect().contains(pointer) or (focus is not None and self.isAncestorOf(focus)):
+        is_used = focus is not None and self.isAncestorOf(focus)
+        is_used |= self.isVisible() and self.rect().contains(self.mapFromGlobal(QCursor.pos()))
+        if is_used or not self.window().isActiveWindow():
             self._until.start()
         else:
             self.clear()
+
+
+class Overlay(QWidget):
+    """Message bars that lie over the lower edge of a widget, so that nothing moves when one is shown.
+
+    They lie over the upper edge while they would cover the rectangle that `clear_of` returns.
+    """
+
+    covers = Signal(int)
+    """Emitted with the height in pixels, from the lower edge, that the bars cover now."""
+
+    def __init__(self, over: QWidget, *bars: MessageBar, clear_of: Callable[[], QRect] | None = None) -> None:
+        """Add the bars, the first one on top, to the parent widget of `over`, which must have one.
+
+        `clear_of` returns a rectangle in the coordinates of `over`; None: nothing has to stay visible.
+        """
+        super().__init__(over.parentWidget())
+        self._over, self._bars, self._clear_of = over, bars, clear_of or QRect
+        self._covered = 0
+        column(self, *bars, margin=0, gap=UNIT)
+        for bar in bars:
+            bar.lies_over = True
+            bar.installEventFilter(self)
+        over.installEventFilter(self)
+        self.hide()
+
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.place()
+        return handled
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (_OF_OVER if watched is self._over else _OF_BARS):
+            self.place()
+        return False
+
+    @Slot()
+    def place(self) -> None:
+        """Show the bars that have a message, as high as these require, where they cover nothing in use."""
+        covered = 0
+        shown = not self._over.isHidden() and any(not bar.isHidden() for bar in self._bars)
+        if shown:
+            inside, layout = self._over.geometry(), cast(QLayout, self.layout())
+            width = max(1, inside.width() - 2 * GAP)
+            self.resize(width, self.height())
+            layout.activate()
+            height = min(max(layout.heightForWidth(width), layout.minimumSize().height()), inside.height())
+            top = max(0, inside.height() - height - UNIT)
+            if self._clear_of().bottom() >= top and top > height:
+                top = 0
+            else:
+                covered = height + 2 * UNIT
+            self.setGeometry(inside.left() + GAP, inside.top() + top, width, height)
+        self.setVisible(shown)
+        self.raise_()
+        if covered != self._covered:
+            self._covered = covered
+            self.covers.emit(covered)
+
+
+_OF_OVER = (
+    QEvent.Type.Resize,
+    QEvent.Type.Move,
+    QEvent.Type.ShowToParent,
+    QEvent.Type.HideToParent,
+)
+_OF_BARS = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent)
 
 
 def message_box(
