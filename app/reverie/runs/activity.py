@@ -21,7 +21,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reverie.clock import Clock
 from reverie.errors import UserError, user_error_from_os
@@ -29,6 +29,9 @@ from reverie.files.directory import ensure_private, open_regular
 from reverie.files.locks import file_lock
 from reverie.text.redact import redact, redacted
 from reverie.values import Struct, field, replace
+
+if TYPE_CHECKING:
+    from reverie.runs.record import RunRecord
 
 _ROTATE_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 64 * 1024
@@ -86,6 +89,15 @@ class Activity:
         self._clock = clock
         self._warned = False
         self.damaged_lines = 0
+
+    def add_of_run(
+        self, event: str, text: str, run: RunRecord, level: str, details: Mapping[str, Any] = _NO_DETAILS
+    ) -> None:
+        """Append a decision that concerns `run`; for the other arguments see `add`."""
+        home, workspace, id_ = run.home_root, run.workspace_id, run.id
+        self.add(
+            event, level=level, text=text, home=home, workspace_id=workspace, run_id=id_, details=details
+        )
 
     def add(
         self,

@@ -112,15 +112,9 @@ class Recovery:
         ops = record.ops or ops_of(journal)
         if not recovered.committed:
             ops = not_applied(ops, "the run was interrupted", left=recovered.left)
-        self._activity.add(
-            f"run.{outcome}",
-            level="warning",
-            text=f"An interrupted run was recovered. {summary}",
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-            details={"restored": list(recovered.restored), "left": list(recovered.left)},
-        )
+        details = {"restored": list(recovered.restored), "left": list(recovered.left)}
+        text = f"An interrupted run was recovered. {summary}"
+        self._activity.add_of_run(f"run.{outcome}", text, record, "warning", details)
         finished = replace(
             record,
             summary=summary,

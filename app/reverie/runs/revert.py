@@ -384,15 +384,10 @@ class RevertJob(Job[RevertPlan]):
         if plan is None or event not in ("completed", "failed") or record.reason not in ("", "conflict"):
             return
         conflicts = list(record.conflicts)
-        self._parts.activity.add(
-            f"revert.{event}",
-            level="warning" if conflicts else "info",
-            text=f"Run {self._original.id} was {how_far(plan, event == 'failed')}. {text}",
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-            details={"reverts": self._original.id, "conflicts": conflicts},
-        )
+        level = "warning" if conflicts else "info"
+        text = f"Run {self._original.id} was {how_far(plan, event == 'failed')}. {text}"
+        details = {"reverts": self._original.id, "conflicts": conflicts}
+        self._parts.activity.add_of_run(f"revert.{event}", text, record, level, details)
 
     def _revertible(self, original: RunRecord) -> RunRecord:
         if original.reverted:

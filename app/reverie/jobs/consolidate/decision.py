@@ -127,14 +127,7 @@ class JobByHand(Job[Thought]):
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
         """Report an event of the run in Activity, the log of background work; `text` is for people."""
-        self._parts.activity.add(
-            f"{self.kind}.{event}",
-            level=level,
-            text=text,
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-        )
+        self._parts.activity.add_of_run(f"{self.kind}.{event}", text, record, level)
 
 
 class DecisionJob(JobByHand[None]):

@@ -336,15 +336,8 @@ class ConsolidationJob(Job[Thought]):
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
         """Report an event of this run in Activity, the log of background work; `text` is for people."""
-        self._parts.activity.add(
-            f"{self.kind}.{event}",
-            level=level,
-            text=text,
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-            details=self.event_details(record),
-        )
+        name, details = f"{self.kind}.{event}", self.event_details(record)
+        self._parts.activity.add_of_run(name, text, record, level, details)
 
     def event_details(self, record: RunRecord) -> dict[str, Any]:
         """Return the facts about the run that each of its events in Activity has."""
