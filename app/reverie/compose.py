@@ -92,12 +92,13 @@ def _stale_claims(
 def _loaded_files(parts: HomeContainer, context: ScopeContext, at: int) -> Mapping[str, LoadState]:
     # Late, as above.
     from reverie.context.gather import gather
-    from reverie.context.recipes import AGENTS, loaded
+    from reverie.context.recipes import AGENTS, next_session
     from reverie.services.workbench import Workbench
 
     if parts.home.kind not in AGENTS:
         return {}
-    return loaded(gather(parts.home, context, Workbench(parts).view(context).scopes, times=(at,)), at)
+    facts = gather(parts.home, context, Workbench(parts).view(context).scopes, times=(at,))
+    return next_session(facts, at)[0]
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:

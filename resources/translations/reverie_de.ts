@@ -3883,10 +3883,6 @@
         <translation>&amp;Wiederherstellen</translation>
     </message>
     <message>
-        <source>&amp;Seen</source>
-        <translation>&amp;Gesehen</translation>
-    </message>
-    <message>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
@@ -3903,16 +3899,8 @@
         <translation>Zur ersten Änderung</translation>
     </message>
     <message>
-        <source>Mark this change as seen</source>
-        <translation>Das Zeichen wegnehmen</translation>
-    </message>
-    <message>
         <source>New, {by}</source>
         <translation>Neu, {by}</translation>
-    </message>
-    <message>
-        <source>Remove the deleted memory from the list</source>
-        <translation>Die gelöschte Notiz aus der Liste nehmen</translation>
     </message>
     <message>
         <source>Restore the version you last saw</source>
@@ -4348,6 +4336,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n hours ago</source>
         <translation><numerusform>vor %n Stunde</numerusform><numerusform>vor %n Stunden</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n instruction files</source>
+        <translation><numerusform>%n Anweisungsdatei</numerusform><numerusform>%n Anweisungsdateien</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n items</source>
@@ -5070,10 +5062,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bei genug neuem Kontext läuft eine Aktualisierung am Ende einer Antwort oder nach so vielen Werkzeugaufrufen.</translation>
     </message>
     <message>
-        <source>After line {n}</source>
-        <translation>Nach Zeile {n}</translation>
-    </message>
-    <message>
         <source>Agent versions before June 13, 2026 stored memory here; current versions do not read this directory.</source>
         <translation>Versionen vor dem 13. Juni 2026 hielten Notizen hier; heutige Agenten sehen hier nicht nach.</translation>
     </message>
@@ -5164,10 +5152,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>At startup</source>
         <translation>Beim Start</translation>
-    </message>
-    <message>
-        <source>At the beginning</source>
-        <translation>Am Anfang</translation>
     </message>
     <message>
         <source>Attempt {attempt}</source>
@@ -6228,6 +6212,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Next p&amp;ane</source>
         <translation>Nächster &amp;Bereich</translation>
+    </message>
+    <message>
+        <source>Next session: no memories are loaded</source>
+        <translation>Nächste Sitzung: keine Erinnerung wird geladen</translation>
+    </message>
+    <message>
+        <source>Next session: {size} · {parts}</source>
+        <translation>Nächste Sitzung: {size} · {parts}</translation>
     </message>
     <message>
         <source>No activity in this workspace yet.</source>
@@ -9430,6 +9422,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{n} schon da</translation>
     </message>
     <message>
+        <source>{n} by index line</source>
+        <translation>{n} mit Indexzeile</translation>
+    </message>
+    <message>
+        <source>{n} by name</source>
+        <translation>{n} mit Namen</translation>
+    </message>
+    <message>
         <source>{n} d</source>
         <translation>{n} T.</translation>
     </message>
@@ -9444,6 +9444,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{n} h ago</source>
         <translation>vor {n} Std.</translation>
+    </message>
+    <message>
+        <source>{n} in full</source>
+        <translation>{n} ganz</translation>
+    </message>
+    <message>
+        <source>{n} in part</source>
+        <translation>{n} zum Teil</translation>
     </message>
     <message>
         <source>{n} merged with existing notes</source>

@@ -52,6 +52,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import SIGN_CONTRAST, TEXT_CONTRAST, contrast
 from reverie.ui.screenshot import finish_layouts
+from reverie.ui.widgets.messages import Overlay
 
 LEAST_TARGET = 24
 """The minimum width and height, in pixels, of a control for the pointer."""
@@ -193,6 +194,8 @@ def _overlaps(window: QWidget) -> Iterator[str]:
             continue
         if isinstance(parent, QAbstractScrollArea | QStackedWidget | QMainWindow):
             continue
+        if isinstance(widget, Overlay):
+            continue  # it lies over another widget on purpose
         groups.setdefault(parent, []).append(widget)
     for parent, widgets in groups.items():
         for place, one in enumerate(widgets):

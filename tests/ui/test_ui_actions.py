@@ -24,9 +24,17 @@ from reverie.clock import system_clock
 from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.icons import NAMES, Icons
 from reverie.ui.startup_options import StartupOptions
-from reverie.ui.window.actions import ACTIONS, CONSOLIDATE_MENU, MENUS, TREE_MENU, ActionState
+from reverie.ui.window.actions import (
+    ACTIONS,
+    CONSOLIDATE_MENU,
+    MENUS,
+    OF_SOME_AGENTS,
+    TREE_MENU,
+    WITHOUT_MENU,
+    ActionState,
+)
 from reverie.ui.window.main_window import MainWindow
-from reverie.values import fields_of
+from reverie.values import fields_of, replace
 
 
 @pytest.fixture
@@ -87,13 +95,28 @@ def test_an_action_is_possible_only_when_it_makes_sense(id_: str, now: ActionSta
     assert next(spec for spec in ACTIONS if spec.id == id_).rule(now) == possible
 
 
-def test_every_action_is_in_the_menu_bar(window: MainWindow) -> None:
+def test_every_action_is_in_the_menu_bar_or_has_a_key_or_a_button(window: MainWindow) -> None:
     found: list[str] = []
     for action in window.menuBar().actions():
         menu = action.menu()
         assert menu is not None
         found += [inner.objectName() for inner in menu.actions() if not inner.isSeparator()]
-    assert sorted(found) == sorted(spec.id for spec in ACTIONS)
+    assert sorted([*found, *WITHOUT_MENU]) == sorted(spec.id for spec in ACTIONS)
+    sorts = [action.objectName() for action in window.tab.order.button.menu().actions()]
+    for id_ in WITHOUT_MENU:
+        action = window.actions_[id_]
+        assert action in window.actions(), "its keys work"
+        assert action.shortcuts() or id_ in sorts, id_
+
+
+def test_a_command_of_some_agents_is_in_the_menus_only_where_it_is_possible(window: MainWindow) -> None:
+    actions = window.actions_
+    for spec in ACTIONS:
+        now = actions[spec.id]
+        assert now.isVisible() == (now.isEnabled() or spec.id not in OF_SOME_AGENTS), spec.id
+    assert not any(actions[id_].isVisible() for id_ in OF_SOME_AGENTS), "there is no home"
+    actions.update_state(replace(actions.state, can_extract=True, can_tell=True))
+    assert {id_ for id_ in OF_SOME_AGENTS if actions[id_].isVisible()} == {"dream.extract", "dream.tell"}
 
 
 def test_the_sheet_lists_every_key(qtbot: Any, window: MainWindow) -> None:

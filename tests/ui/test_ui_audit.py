@@ -31,7 +31,7 @@ from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
 from reverie.ui.widgets import row_delegate
-from reverie.ui.window.actions import ACTIONS
+from reverie.ui.window.actions import ACTIONS, OF_SOME_AGENTS
 from reverie.ui.window.palette import Palette
 from reverie.ui.window_style import AppearanceControl, WindowStyle
 
@@ -447,7 +447,7 @@ def test_every_action_is_reached_by_keyboard_and_no_key_does_two_things(windows:
     for spec in ACTIONS:
         action = actions[spec.id]
         assert reserved.isdisjoint(action.shortcuts())
-        assert action.isVisible()
+        assert action.isVisible() or spec.id in OF_SOME_AGENTS
         for key in action.shortcuts():
             assert key.toString(QKeySequence.SequenceFormat.NativeText) in listed, spec.id
 

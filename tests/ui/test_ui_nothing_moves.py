@@ -25,16 +25,17 @@ def places(driver: Driver) -> dict[str, QRect]:
         "trees": tab.search.pages,
         "footer": tab.footer,
         "path": tab.pane.path,
+        "editor": tab.pane.view.body,
         "text": tab.pane.text,
     }
     shown = {name: part for name, part in parts.items() if part.isVisible()}
-    # The name of the file has less room beside the word "edited".
+    # The name of the file has less room beside the word "edited". A text ends above the bars over it.
     return {
         name: QRect(
             part.mapTo(driver.window, part.rect().topLeft()).x(),
             part.mapTo(driver.window, part.rect().topLeft()).y(),
             0 if name == "path" else part.width(),
-            part.height(),
+            0 if name == "text" else part.height(),
         )
         for name, part in shown.items()
     }

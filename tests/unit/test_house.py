@@ -24,8 +24,8 @@ MOST = {
     "code lines": 94_384,
     "banners": 0,
     "value classes": 633,
-    "forwarders": 87,
-    "late imports": 181,
+    "forwarders": 85,
+    "late imports": 151,
 }
 """Measures of the source tree that may only fall: lower them with the numbers.
 

@@ -54,22 +54,23 @@ def texts(facts: ContextFacts, at: int) -> tuple[tuple[str, str], ...]:
     return tuple((PARTS[part.key], part.text) for part in assemble(facts, at).parts if part.text)
 
 
-def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:
-    """Return how much of each file a session started at `at` (UTC ms) loads: path -> load state.
+def next_session(facts: ContextFacts, at: int) -> tuple[dict[str, LoadState], int]:
+    """Return how much of each file a session started at `at` (UTC ms) loads, and the tokens of all of it.
 
-    A load state is `full`, `part`, `line` (in an index), `listed` (name and description) or `needed` (only
-    when needed). The path is a memory path, or a path on disk. Files that are never loaded are left out.
-    `facts`: the files and settings that were read before.
+    The first item maps the path of a file, a memory path or a path on disk, to its load state: `full`,
+    `part`, `line` (in an index), `listed` (name and description) or `needed` (only when needed). Files that
+    are never loaded are left out. `facts`: the files and settings that were read before.
     """
     if facts.agent == "mux":
         # The agent never looks beyond its cap, and there may be a hundred times as many files.
         cap = facts.caps.files_per_scope
         listings = {scope: replace(each, files=each.files[:cap]) for scope, each in facts.listings.items()}
         facts = replace(facts, listings=listings)
-    states = load_states(assemble(facts, at))
+    view = assemble(facts, at)
+    states = load_states(view)
     if facts.agent in _READS_LATER and not facts.off:
         for scope in SCOPES:
             for file in facts.files(scope):
                 if file.seen_by_agent:
                     states.setdefault(str(memory_path(scope, file.rel)), "needed")
-    return states
+    return states, view.tokens

@@ -399,18 +399,18 @@ class HomeEngine(Workbench, HomeCalls):
 
     def loaded(
         self, context: ScopeContext, *, client: ClientConnection = NOBODY
-    ) -> Mapping[str, LoadState] | None:
-        """Return how much of each memory the agent would load if it started now, by memory path.
+    ) -> tuple[Mapping[str, LoadState], int] | None:
+        """Return how much of each file the agent would load if it started now, and the tokens of all of it.
 
         None if that is unknown for this agent.
         """
-        from reverie.context.recipes import AGENTS, loaded  # late, as above
+        from reverie.context.recipes import AGENTS, next_session  # late, as above
 
         if self.parts.home.kind not in AGENTS:
             return None
         now = self.parts.clock()
         with self._gathering:
-            return loaded(self._gather(context, (now,), client), now)
+            return next_session(self._gather(context, (now,), client), now)
 
     def loaded_texts(
         self, context: ScopeContext, *, client: ClientConnection = NOBODY

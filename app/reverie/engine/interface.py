@@ -21,7 +21,7 @@ from reverie.files.watch import Changes, WatchState
 from reverie.memory.listing import no_check
 from reverie.runs.parts import Parts
 from reverie.runs.record import Progress, RunRecord, RunResult
-from reverie.services import HomeServices, service_made_by
+from reverie.services import HomeServices, LazyService
 from reverie.services.views import (
     FileText,
     HomeInfo,
@@ -63,26 +63,15 @@ class HomeUpdate(Struct, frozen=True):
 class HomeCalls(HomeServices):
     """The calls of a window to an open home."""
 
-    @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
-    def doctor() -> type[HomeDoctor]:
-        """Return the class of the service that explains why the writer or a consolidation did not run.
-
-        The decorator makes `doctor` an instance of this class, which is created at the first use.
-        """
-        from reverie.engine import doctor as module
-
-        return module.HomeDoctor
-
-    @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
-    def activity() -> type[ActivityService]:
-        """Return the class of the service for Activity, the log of the decisions of background runs.
-
-        The decorator makes `activity` an instance of this class, which is created at the first use. The
-        service marks a run as `ours` only if the calling client started it.
-        """
-        from reverie.services import activity as module
-
-        return module.ActivityService
+    doctor: LazyService[HomeDoctor] = LazyService(
+        "reverie.engine.doctor.HomeDoctor", lambda home, kind: kind(home.parts, home.watch_state)
+    )
+    """Explains why the writer or a consolidation did not run."""
+    activity: LazyService[ActivityService] = LazyService(
+        "reverie.services.activity.ActivityService",
+        lambda home, kind: kind(home.parts, home._is_for_another),
+    )
+    """Lists what background runs decided and did; marks a run as `ours` only if the client started it."""
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """Return the context of a workspace, or of a project, or of the global memory only.
@@ -164,10 +153,11 @@ class HomeCalls(HomeServices):
         last check; only these files are read again. `check` may raise to stop.
         """
 
-    def loaded(self, context: ScopeContext) -> Mapping[str, LoadState] | None:
-        """Return how much of each memory the agent would load if it started now, by memory path.
+    def loaded(self, context: ScopeContext) -> tuple[Mapping[str, LoadState], int] | None:
+        """Return how much of each file the agent would load if it started now, and the tokens of all of it.
 
-        None if that is unknown for this agent. This does not mark anything as seen.
+        The files are given by memory path, or by path on disk. None if that is unknown for this agent. This
+        does not mark anything as seen.
         """
 
     def mark_opened(self, context: ScopeContext) -> None:
@@ -247,15 +237,10 @@ class HomeCalls(HomeServices):
 class EngineCalls:
     """The calls that concern the engine itself, not one home."""
 
-    @service_made_by(lambda services, kind: kind(services._read_settings))
-    def models() -> type[ModelsWithoutHome]:
-        """Return the class of the service that lists and tests models even if no home is open.
-
-        The decorator makes `models` an instance of this class, which is created at the first use.
-        """
-        from reverie.services import models as module
-
-        return module.ModelsWithoutHome
+    models: LazyService[ModelsWithoutHome] = LazyService(
+        "reverie.services.models.ModelsWithoutHome", lambda services, kind: kind(services._read_settings)
+    )
+    """Lists and tests models, even if no home is open."""
 
     def open(self, path: Path) -> Opened:
         """Open the home at `path` if it is not open yet; return what a client needs to show it.

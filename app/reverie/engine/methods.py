@@ -19,7 +19,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -76,7 +76,7 @@ def method_of(interface: type, name: str) -> Method | None:
     first, _dot, rest = name.partition(".")
     member = None if first.startswith("_") else inspect.getattr_static(interface, first, None)
     if rest:
-        return method_of(cast(Any, member.load()), rest) if isinstance(member, LazyService) else None
+        return method_of(member.load(), rest) if isinstance(member, LazyService) else None
     # These are not offered: types that cannot be sent, or that are imported for type checkers only.
     with contextlib.suppress(TypeError, NameError):
         if inspect.isfunction(member):

@@ -250,34 +250,28 @@ def uses(by_agent: int, own: int = 0) -> str:
 
 def age(now_ms: int, then_ms: int) -> str:
     """Return how long before `now_ms` the time `then_ms` was, as text like `3 h ago`; both in UTC ms."""
-    ago = relative_time(now_ms, then_ms)
-    words = {
-        "now": tr("just now"),
-        "minutes": tr("{n} min ago"),
-        "hours": tr("{n} h ago"),
-        "days": tr("{n} d ago"),
-        "weeks": tr("{n} wk ago"),
-        "months": tr("{n} mo ago"),
-        "years": tr("{n} y ago"),
-        "future": tr("in the future"),
-    }
-    return words[ago.unit].format(n=ago.count)
+    return _age_words(now_ms, then_ms)[0]
 
 
 def short_age(now_ms: int, then_ms: int) -> str:
     """Return how long before `now_ms` the time `then_ms` was, as short text like `3 h`; both in UTC ms."""
+    return _age_words(now_ms, then_ms)[1]
+
+
+def _age_words(now_ms: int, then_ms: int) -> tuple[str, str]:
+    """Return the text of an age in a sentence, and that beside a name."""
     ago = relative_time(now_ms, then_ms)
-    words = {
-        "now": tr("now"),
-        "minutes": tr("{n} min"),
-        "hours": tr("{n} h"),
-        "days": tr("{n} d"),
-        "weeks": tr("{n} wk"),
-        "months": tr("{n} mo"),
-        "years": tr("{n} y"),
-        "future": tr("future"),
-    }
-    return words[ago.unit].format(n=ago.count)
+    long, short = {
+        "now": (tr("just now"), tr("now")),
+        "minutes": (tr("{n} min ago"), tr("{n} min")),
+        "hours": (tr("{n} h ago"), tr("{n} h")),
+        "days": (tr("{n} d ago"), tr("{n} d")),
+        "weeks": (tr("{n} wk ago"), tr("{n} wk")),
+        "months": (tr("{n} mo ago"), tr("{n} mo")),
+        "years": (tr("{n} y ago"), tr("{n} y")),
+        "future": (tr("in the future"), tr("future")),
+    }[ago.unit]
+    return long.format(n=ago.count), short.format(n=ago.count)
 
 
 def when(then_ms: int) -> str:

@@ -17,7 +17,8 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.runs.record import RunKind
-from reverie.ui.display_text import said, translatable, translated, visible
+from reverie.ui.display_text import said, translated, visible
+from reverie.ui.display_text import translatable as _
 
 
 class RunKindLabels(Struct, frozen=True):
@@ -36,51 +37,14 @@ class RunKindLabels(Struct, frozen=True):
 
 
 RUN_KINDS = (
-    RunKindLabels(
-        "dream",
-        title=translatable("Consolidation"),
-        plural=translatable("Consolidations"),
-        by=translatable("by a consolidation"),
-    ),
-    RunKindLabels(
-        "decision",
-        title=translatable("Decision"),
-        plural=translatable("Decisions"),
-        by=translatable("by your decision"),
-    ),
-    RunKindLabels(
-        "import",
-        title=translatable("Import"),
-        plural=translatable("Imports"),
-        by=translatable("by an import"),
-    ),
-    RunKindLabels(
-        "writer",
-        title=translatable("Memory writer"),
-        plural=translatable("Memory writer"),
-        by=translatable("by the memory writer"),
-    ),
-    RunKindLabels(
-        "harvest",
-        title=translatable("Picked up"),
-        plural=translatable("Picked up"),
-        by=translatable("from the conversation"),
-    ),
-    RunKindLabels(
-        "extract",
-        title=translatable("Extraction"),
-        plural=translatable("Extractions"),
-        by=translatable("by an extraction"),
-    ),
-    RunKindLabels(
-        "notes",
-        title=translatable("Session notes"),
-        plural=translatable("Session notes"),
-        by=translatable("by an update of the session notes"),
-    ),
-    RunKindLabels(
-        "revert", title=translatable("Undo"), plural=translatable("Undos"), by=translatable("by your undo")
-    ),
+    RunKindLabels("dream", _("Consolidation"), _("Consolidations"), _("by a consolidation")),
+    RunKindLabels("decision", _("Decision"), _("Decisions"), _("by your decision")),
+    RunKindLabels("import", _("Import"), _("Imports"), _("by an import")),
+    RunKindLabels("writer", _("Memory writer"), _("Memory writer"), _("by the memory writer")),
+    RunKindLabels("harvest", _("Picked up"), _("Picked up"), _("from the conversation")),
+    RunKindLabels("extract", _("Extraction"), _("Extractions"), _("by an extraction")),
+    RunKindLabels("notes", _("Session notes"), _("Session notes"), _("by an update of the session notes")),
+    RunKindLabels("revert", _("Undo"), _("Undos"), _("by your undo")),
 )
 """The labels of all kinds, in the order in which views list them."""
 

@@ -27,7 +27,7 @@ from reverie.compose import open_parts
 from reverie.context.facts import ContextFacts
 from reverie.context.gather import gather
 from reverie.context.mux import hot_set, mux_context
-from reverie.context.recipes import loaded
+from reverie.context.recipes import next_session
 from reverie.errors import UserError
 from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pending, status_of
 from reverie.memory.commands import MemoryCommands
@@ -217,7 +217,7 @@ def _states(facts: ContextFacts, now: int, hot: Mapping[str, Any], index: Mappin
     """Compare the state of each memory with the hot set and the index of the services."""
     theirs = {each["path"]: "listed" for each in index["entries"]}
     theirs |= {each["path"]: "part" if each.get("truncated") else "full" for each in hot["items"]}
-    ours = loaded(facts, now)
+    ours = next_session(facts, now)[0]
     for path in sorted(theirs.keys() | {path for path in ours if path.startswith("/memories/")}):
         if ours.get(path) != theirs.get(path):
             yield f"{path} is “{ours.get(path)}”, the services load “{theirs.get(path)}”"

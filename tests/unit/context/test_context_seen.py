@@ -11,7 +11,7 @@ from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
 from reverie.context.gather import gather
 from reverie.context.glances import NAME, Change, Glances, glance_key, since
-from reverie.context.recipes import assemble, loaded
+from reverie.context.recipes import assemble, next_session
 from reverie.context.view import ContextView, load_states
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
@@ -82,6 +82,8 @@ def test_what_lies_beyond_the_cap_is_left_out_without_changing_what_is_loaded(
     context = context_of(parts)
     facts = gather(parts.home, context, Workbench(parts).view(context).scopes, times=(NOW,))
     facts = replace(facts, caps=replace(facts.caps, files_per_scope=cap))
-    states = loaded(facts, NOW)
-    assert states == load_states(assemble(facts, NOW))
+    states, tokens = next_session(facts, NOW)
+    view = assemble(facts, NOW)
+    assert states == load_states(view)
+    assert tokens == view.tokens > 0
     assert len(states) == min(cap, 2)

@@ -56,7 +56,7 @@ from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.watch import Changes
 from reverie.llm.provider import ProviderError
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.services import service_made_by
+from reverie.services import LazyService
 from reverie.services.views import LostSave
 
 HOME = Path("/home/somebody/.mux")
@@ -91,9 +91,7 @@ class Made:
         self.clients: list[ClientConnection] = []
         self.going_on = threading.Event()
 
-    @service_made_by(lambda _made, kind: kind())
-    def counter() -> type[Counter]:
-        return Counter
+    counter: LazyService[Counter] = LazyService(f"{__name__}.Counter", lambda _made, kind: kind())
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from reverie.agents.scopes import ScopeContext
 from reverie.cli.main import main
 from reverie.compose import open_parts
 from reverie.context.gather import gather
-from reverie.context.recipes import loaded
+from reverie.context.recipes import next_session
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
 from reverie.runs.record import RunResult
@@ -42,7 +42,7 @@ def context(parts: HomeContainer) -> ScopeContext:
 
 def in_full(parts: HomeContainer, context: ScopeContext) -> set[str]:
     facts = gather(parts.home, context, Workbench(parts).view(context).scopes, times=(NOW,))
-    return {path for path, state in loaded(facts, NOW).items() if state in ("full", "part")}
+    return {path for path, state in next_session(facts, NOW)[0].items() if state in ("full", "part")}
 
 
 def dream(parts: HomeContainer, context: ScopeContext, *edits: dict[str, object]) -> RunResult:

@@ -366,7 +366,7 @@ def _line_counts(hunk: ReviewHunk) -> tuple[int, int]:
 
 
 def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
-    """Return the position of a hunk in words: its old lines or, for a pure insertion, the line before it."""
+    """Return the position of a hunk in words: its old lines or, for a pure insertion, its first new line."""
     count = _line_counts(hunk)[0]
     if not hunk.lines:
         return {
@@ -374,9 +374,7 @@ def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
             "create": tr("An empty file is created"),
             "delete": tr("An empty file is deleted"),
         }.get(file.verb, "")
-    if not count:
-        return tr("After line {n}").format(n=hunk.start) if hunk.start else tr("At the beginning")
-    if count == 1:
+    if count <= 1:
         return tr("Line {n}").format(n=hunk.start + 1)
     return tr("Lines {first}–{last}").format(first=hunk.start + 1, last=hunk.start + count)
 

@@ -78,7 +78,6 @@ class EditorView(QObject):
         self._asked = False
         self._mode: Mode = "source"
         self._moving = False
-        self._covered = 0
         self._finder: FindBar | None = None
         self._form: FrontForm | None = None
         self._preview: PreviewPane | None = None
@@ -144,13 +143,6 @@ class EditorView(QObject):
         else:
             replace_text(QTextCursor(file.document), 0, file.text, after)
 
-    def set_covered(self, height: int) -> None:
-        """Leave this many pixels at the lower edge of the text empty, because something lies over them."""
-        self.text.set_covered(height)
-        self._covered = height
-        if self._preview is not None:
-            self._preview.set_covered(height)
-
     @property
     def mode(self) -> Mode:
         return self._mode
@@ -214,7 +206,6 @@ class EditorView(QObject):
     def _made_preview(self) -> PreviewPane:
         if self._preview is None:
             self._preview = PreviewPane()
-            self._preview.set_covered(self._covered)
             self._preview.hide()
             self._preview.set_zoom(self.text.zoom)
             self.body.addWidget(self._preview)

@@ -117,7 +117,7 @@ class EditorPane(QWidget):
     @Slot(int)
     def _on_covered(self, height: int) -> None:
         """Keep the last lines clear of bars of this height, which lie over the lower edge of the text."""
-        self.view.set_covered(height)
+        self.view.body.setContentsMargins(0, 0, 0, height)
         self.view.body.setMinimumHeight(max(_LEAST_TEXT, height))
 
     def add_notice(self, notice: QWidget) -> None:

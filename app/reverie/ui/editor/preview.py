@@ -64,10 +64,6 @@ class PreviewPane(QWidget):
         self.note.hide()
         self.address.hide()
 
-    def set_covered(self, height: int) -> None:
-        """Leave this many pixels at the lower edge empty, because something lies over them."""
-        self.browser.setViewportMargins(0, 0, 0, height)
-
     def say_text(self, text: str, *, at_once: bool = False) -> None:
         """Set the text to render: at once if `at_once`, else after a pause in typing.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QMargins, QMimeData, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -85,7 +85,6 @@ class SourceView(PlainTextBox):
         self._zoom = 0
         self._turned = 0
         self._numbered = True
-        self._covered = 0
         self._edited = (0, 0)
         self.gutter = _Gutter(self)
         self.setFont(monospace())
@@ -358,15 +357,10 @@ class SourceView(PlainTextBox):
         digits = max(2, len(str(max(1, self.blockCount()))))
         return _STRIP + UNIT + GAP + QFontMetrics(self.font()).horizontalAdvance("9") * digits
 
-    def set_covered(self, height: int) -> None:
-        """Leave this many pixels at the lower edge empty, because something lies over them."""
-        self._covered = height
-        self._fit_gutter()
-
     def _fit_gutter(self) -> None:
-        margins = QMargins(self.gutter_width(), 0, 0, self._covered)
-        if self.viewportMargins() != margins:
-            self.setViewportMargins(margins)
+        width = self.gutter_width()
+        if self.viewportMargins().left() != width:
+            self.setViewportMargins(width, 0, 0, 0)
         self._place_gutter()
 
     def _place_gutter(self) -> None:

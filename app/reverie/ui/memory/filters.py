@@ -15,6 +15,7 @@ a burst of changes is counted once.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 from reverie.agents.base import loaded_next
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.display_text import tr
+from reverie.ui.display_text import counted, tr
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.tree.memory_tree import BY_NAME, SORT_KEYS, Arrangement, Show
@@ -160,9 +161,31 @@ def tree_filters() -> dict[str, tuple[str, str]]:
     }
 
 
+def next_session_words(states: Mapping[str, LoadState], total: int) -> str:
+    """Return a sentence about what a new session loads: tokens in all, and files by load state.
+
+    A file that is loaded only when needed is not counted.
+    """
+    counts = Counter(state for path, state in states.items() if path.startswith("/memories/"))
+    beside = Counter(state for path, state in states.items() if not path.startswith("/memories/"))
+    full, part, line, listed = (counts[state] for state in ("full", "part", "line", "listed"))
+    parts = [tr("{n} in full").format(n=full)] if full else []
+    parts += [tr("{n} in part").format(n=part)] if part else []
+    parts += [tr("{n} by index line").format(n=line)] if line else []
+    parts += [tr("{n} by name").format(n=listed)] if listed else []
+    others = beside["full"] + beside["part"]
+    parts += [counted("1 instruction file", "%n instruction files", others)] if others else []
+    if not parts:
+        return tr("Next session: no memories are loaded")
+    size = counted("1 token", "%n tokens", total)
+    return tr("Next session: {size} · {parts}").format(size=size, parts=", ".join(parts))
+
+
 class FilterControl(QObject):
     """The controller that keeps the filter chips, their counts and the shown trees consistent."""
 
+    next_said = Signal(str)
+    """Emitted with a sentence about what a new session of the agent loads; "" if that is unknown."""
     displaced = Signal(object)
     """Emitted with a `LoadedNext` when a save changes which files a new session of the agent loads."""
 
@@ -239,9 +262,11 @@ class FilterControl(QObject):
             group="loaded",
         )
 
-    def _set_loaded(self, states: Mapping[str, LoadState] | None) -> None:
-        """Show how much of each file the agent loads; None means unknown."""
+    def _set_loaded(self, found: tuple[Mapping[str, LoadState], int] | None) -> None:
+        """Show how much of each file the agent loads, and how many tokens in all; None means unknown."""
+        states = found[0] if found is not None else None
         self._loaded = states
+        self.next_said.emit(next_session_words(*found) if found is not None else "")
         self._model.set_loaded(states or {})
         if self._before_save is not None and states is not None:
             change = loaded_next(self._before_save, states)

@@ -520,9 +520,6 @@ def _range(start: int, length: int, format_: QTextCharFormat) -> QTextLayout.For
     return found
 
 
-_LONG_AGE_MS = 59 * display_text.MINUTE_MS
-
-
 class ScopeItem:
     """The status of one scope in the footer: its name and the age of its last consolidation.
 
@@ -573,7 +570,7 @@ class ScopeItem:
 
         It is at least that of a long age, so that the scopes do not change places with their ages.
         """
-        longest = f"{self.name} {display_text.short_age(_LONG_AGE_MS, 0)}"
+        longest = f"{self.name} {display_text.short_age(59 * display_text.MINUTE_MS, 0)}"
         return max(self.value.width_for(self._in_line), self.value.width_for(longest))
 
     def show_text(self, *, in_line: bool) -> None:
@@ -730,12 +727,11 @@ class Footer(QWidget):
     def _on_turned(self) -> None:
         """Show the progress of a run in place of the scopes, and Cancel in place of the button."""
         panel = self.panel
-        for usual, other, is_other in (
-            (self._area, panel, panel.running or bool(panel.elsewhere)),
-            (self.button, panel.cancel_button, panel.running),
-        ):
-            usual.setVisible(not is_other)
-            other.setVisible(is_other)
+        is_busy = panel.running or bool(panel.elsewhere)
+        for part, is_shown in ((self._area, not is_busy), (panel, is_busy)):
+            part.setVisible(is_shown)
+        for button, is_shown in ((self.button, not panel.running), (panel.cancel_button, panel.running)):
+            button.setVisible(is_shown)
 
     @contextmanager
     def keeping_focus(self) -> Iterator[None]:

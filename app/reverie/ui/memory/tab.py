@@ -442,7 +442,7 @@ class TellControl(QObject):
             session.lanes.scan.submit("tell the agent", note, done=done, failed=failed, cancelled=cancelled)
 
 
-HEADING = ("view.context", "memory.new", "memory.pin", "memory.delete")
+HEADING = ("memory.new", "memory.pin", "memory.delete")
 NARROWEST = 320
 LATE_TREE_MS = 200
 """Milliseconds after which the old trees turn grey if the trees of the new place have not arrived."""
@@ -594,7 +594,8 @@ class MemoryTab(QWidget):
         for id_ in ("edit.find-next", "edit.find-previous"):
             self.search.field.addAction(actions[id_])
             self.search.list.addAction(actions[id_])
-        self.heading.set_actions([actions[id_] for id_ in HEADING])
+        self.heading.set_actions([actions[id_] for id_ in HEADING], below=actions["view.context"])
+        self.filters.next_said.connect(actions["view.context"].setIconText)
         self.no_home.set_actions([actions["home.open"], actions["home.demo"]])
 
     # Sessions

@@ -284,11 +284,8 @@ class FitPushButton(_Fitted, QPushButton):
         *,
         icon: QIcon | None = None,
         clicked: Callable[[], object] | None = None,
-        is_narrow: bool = False,
     ) -> None:
-        """Create the button; `is_narrow`: as wide as its text, where the style would make it wider."""
         super().__init__()
-        self._padding = 3 * GAP if is_narrow else 0
         if icon is not None:
             self.setIcon(icon)
         self.say(text, tip)
@@ -301,6 +298,12 @@ class FitPushButton(_Fitted, QPushButton):
         self.setAccessibleName(text.replace("&", ""))
         self.setToolTip(tip)
         self._measure()
+
+
+class FitSmallButton(FitPushButton):
+    """A push button that is only as wide as its text, where the style would make it wider."""
+
+    _padding = 3 * GAP
 
 
 class FitToolButton(_Fitted, QToolButton):

@@ -25,7 +25,7 @@ from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, readable, theme_of
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, FitSmallButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
 
 Tone = Literal["info", "warn", "bad", "plain"]
@@ -189,7 +189,7 @@ class MessageBar(QWidget):
             button.deleteLater()
         self._buttons = {}
         for key in keys:
-            button = FitPushButton(is_narrow=True)
+            button = FitSmallButton()
             button.setObjectName(key)
             button.clicked.connect(self._choose)
             self._row.addWidget(button)
@@ -306,13 +306,8 @@ class Overlay(QWidget):
             self.covers.emit(covered)
 
 
-_OF_OVER = (
-    QEvent.Type.Resize,
-    QEvent.Type.Move,
-    QEvent.Type.ShowToParent,
-    QEvent.Type.HideToParent,
-)
 _OF_BARS = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent)
+_OF_OVER = (*_OF_BARS, QEvent.Type.Resize, QEvent.Type.Move)
 
 
 def message_box(

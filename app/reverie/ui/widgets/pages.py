@@ -9,11 +9,18 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
 from reverie.ui.icons import Icons
-from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden, flat_button, tint
+from reverie.ui.widgets.controls import (
+    ElidedLabel,
+    FitToolButton,
+    WrapLabel,
+    embolden,
+    flat_button,
+    tint,
+)
 from reverie.ui.widgets.layouts import column, row_of
 
 _NARROWEST_PAGE = 320
@@ -44,15 +51,24 @@ class Heading(QWidget):
         self.title = ElidedLabel()
         self.below = ElidedLabel()
         embolden(self.title, 1.15)
-        texts = column(None, self.title, self.below, margin=0, gap=0)
+        texts = column(None, self.title, self.below, margin=(GAP, 0, 0, 0), gap=0)
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(0)
-        row_of(texts, self._buttons, holder=self, grows=texts, margin=(MARGIN, GAP, GAP, GAP))
+        row = row_of(texts, self._buttons, grows=texts)
+        self._rows = column(self, row, margin=(UNIT, GAP, GAP, UNIT), gap=UNIT)
         self._tint()
 
-    def set_actions(self, actions: Sequence[QAction]) -> None:
+    def set_actions(self, actions: Sequence[QAction], below: QAction) -> None:
+        """Add a button for each of `actions`, and one with the text of `below` under the heading."""
         for action in actions:
             self._buttons.addWidget(flat_button(action))
+        button = FitToolButton()
+        button.setDefaultAction(below)
+        button.setAutoRaise(True)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self._rows.addWidget(button)
 
     def say(self, title: str, below: str) -> None:
         self.title.say(title)

@@ -41,11 +41,7 @@ def can_be_edited(text: str) -> bool:
     """
     if len(text) > _MOST_CHARS or text.count("\n") > MOST_LINES or has_long_line(text):
         return False
-    return _is_utf8(text) and _fits_document(text)
-
-
-def _is_utf8(text: str) -> bool:
-    return text == text.encode("utf-8", "ignore").decode()
+    return _fits_document(text) and text == text.encode("utf-8", "ignore").decode()
 
 
 def _fits_document(text: str) -> bool:

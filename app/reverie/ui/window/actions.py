@@ -378,16 +378,18 @@ TREE_MENU = (
     "memory.history",
 )  # fmt: skip
 CONSOLIDATE_MENU = (
-    "dream.preview",
-    "dream.rules",
-    "dream.model",
-    "dream.extract",
-    "dream.tell",
-    "dream.notes",
-    "dream.runs",
+    "dream.preview", "dream.rules", "dream.model", "dream.extract", "dream.tell", "dream.notes", "dream.runs",
     "dream.agent-jobs",
-)
+)  # fmt: skip
 
+WITHOUT_MENU = {
+    "view.sort-name", "view.sort-recent", "view.sort-use", "view.sort-size", "view.only-changed",
+    "view.to-homes", "view.to-tree", "view.to-editor",
+    "view.next-pane", "view.previous-pane", "view.next-tab", "view.previous-tab",
+}  # fmt: skip
+"""The actions that are not in the menu bar, because a button or a key is nearer."""
+OF_SOME_AGENTS = {"dream.extract", "dream.tell", "dream.notes", "dream.agent-jobs", "view.failures"}
+"""The actions that menus show only while the home can do them."""
 _CONTEXTS = {
     "window": Qt.ShortcutContext.WindowShortcut,
     "tree": Qt.ShortcutContext.WidgetWithChildrenShortcut,
@@ -429,7 +431,9 @@ class Actions(QObject):
 
     def _enable(self) -> None:
         for spec in ACTIONS:
-            self._made[spec.id].setEnabled(spec.rule(self.state))
+            can = spec.rule(self.state)
+            self._made[spec.id].setEnabled(can)
+            self._made[spec.id].setVisible(can or spec.id not in OF_SOME_AGENTS)
 
     def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
         """Add the actions with these ids to the end of `menu`.
@@ -453,7 +457,10 @@ class Actions(QObject):
         for key, title in MENUS:
             menu = bar.addMenu(translated(title))
             menu.setToolTipsVisible(True)
-            self.fill_menu(menu, (spec.id for spec in ACTIONS if spec.menu == key))
+            shown = [spec.id for spec in ACTIONS if spec.menu == key]
+            self.fill_menu(menu, (id_ for id_ in shown if id_ not in WITHOUT_MENU))
+        for id_ in WITHOUT_MENU:
+            bar.window().addAction(self._made[id_])  # else their keys would do nothing
 
     def of_tree(self) -> tuple[QAction, ...]:
         """Return the actions whose keys work only while the memory tree has the focus.
