@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QToolButton
 from ui_windows import Windows
 
 from reverie.agents.base import LoadState
@@ -38,6 +39,11 @@ def test_the_window_says_it_and_follows_a_new_memory(windows: Windows, home: Pat
     action = driver.window.actions_["view.context"]
     driver.until(lambda: action.iconText().startswith("Next session: "))
     before = action.iconText()
+    buttons = [
+        each for each in driver.tab.heading.findChildren(QToolButton) if each.defaultAction() is action
+    ]
+    assert [each.accessibleName() for each in buttons] == [before]
+    assert before in buttons[0].toolTip(), "also where there is no room for all of it"
     (home / "memory/global/new.md").write_text("---\ndescription: A new memory.\n---\nText.\n")
     driver.until(lambda: action.iconText() not in ("", before))
     driver.settle()

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
-from reverie.ui.appearance import GAP, MARGIN, UNIT, monospace
+from reverie.ui.appearance import UNIT, monospace
 from reverie.ui.display_text import (
     SHOWN_OF_LINE,
     as_tooltip,
@@ -349,18 +349,8 @@ class WorthPage(TabPage):
         self.none.say("", self.tr("The memories are checked again whenever one of them changes."))
         self._pages = stacked(parts, self.none)
         self.message = Toast(icons, "trouble")
-        column(
-            self,
-            self.title,
-            self.chips,
-            self.why,
-            row,
-            self._pages,
-            FlowLayout(self.note, self.again),
-            grows=self._pages,
-            margin=MARGIN,
-            gap=GAP,
-        )
+        below_all = FlowLayout(self.note, self.again)
+        column(self, self.title, self.chips, self.why, row, self._pages, below_all, grows=self._pages)
         Overlay(self._pages, self.message)
         self.setMinimumWidth(scaled(self.font(), _NARROWEST))
         self.show_report(None)

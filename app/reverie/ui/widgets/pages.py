@@ -12,6 +12,7 @@ from PySide6.QtGui import QAction, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
+from reverie.ui.display_text import as_tooltip
 from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import (
     ElidedLabel,
@@ -69,6 +70,13 @@ class Heading(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._rows.addWidget(button)
+
+        def follow() -> None:
+            button.setAccessibleName(below.iconText())
+            button.setToolTip(as_tooltip(below.iconText(), below.toolTip()))
+
+        below.changed.connect(follow)
+        follow()
 
     def say(self, title: str, below: str) -> None:
         self.title.say(title)
