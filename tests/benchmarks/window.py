@@ -45,6 +45,8 @@ for path in itertools.islice(itertools.cycle(notes), count):
 # The same heartbeat in a process that does nothing else: what it misses is the machine's doing. It tells each
 # beat that came late, in seconds of the clock that all processes share.
 _LATE_S = 0.004
+_QUIET_TICKS = 3
+"""The hundredths of a second that an engine without work uses in a second, at most."""
 _IDLE = """
 import json, sys, threading
 sys.path.insert(0, sys.argv[1])
@@ -145,10 +147,23 @@ def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
     try:
         assert run_until(lambda: is_loaded(window) and window.is_watching, 120_000)
         run_until(lambda: not any(lane.busy for lane in window.lanes.all()), 300_000)
+        if not storm:
+            _await_quiet(window)
         return _blocks(window, directory / "home", store) if storm else [_latency(window, store, notes)]
     finally:
         window.shut_down()
         application.processEvents()
+
+
+def _await_quiet(window: MainWindow) -> None:
+    """Wait until the engine has recorded and indexed all files, which it does after the window is shown."""
+    assert window.engine is not None
+    stat, worked = Path(f"/proc/{window.engine.pid}/stat"), -1
+    for _second in range(120):
+        before, worked = worked, sum(map(int, stat.read_text().rpartition(")")[2].split()[11:13]))
+        if 0 <= worked - before <= _QUIET_TICKS:
+            return
+        run_until(lambda: False, 1_000)
 
 
 def _latency(window: MainWindow, store: Path, notes: int) -> str:
