@@ -5317,6 +5317,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Changed</source>
         <translation>Geändert</translation>
     </message>
+    <message numerus="yes">
+        <source>Changed %n notes</source>
+        <translation><numerusform>%n Notiz geändert</numerusform><numerusform>%n Notizen geändert</numerusform></translation>
+    </message>
     <message>
         <source>Changes on disk</source>
         <translation>Änderungen auf dem Datenträger</translation>
@@ -5521,6 +5525,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Create a memory</source>
         <translation>Eine Notiz anlegen</translation>
     </message>
+    <message numerus="yes">
+        <source>Created %n notes</source>
+        <translation><numerusform>%n Notiz angelegt</numerusform><numerusform>%n Notizen angelegt</numerusform></translation>
+    </message>
+    <message>
+        <source>Created {name}</source>
+        <translation>{name} angelegt</translation>
+    </message>
     <message>
         <source>Current versions of the agent load the memory of {path} from another directory.</source>
         <translation>Der heutige Agent lädt das Gedächtnis von {path} aus einem anderen Verzeichnis, nicht aus diesem.</translation>
@@ -5565,9 +5577,17 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Delete the selection; you can undo this</source>
         <translation>Das Ausgewählte löschen; es lässt sich rückgängig machen</translation>
     </message>
+    <message numerus="yes">
+        <source>Deleted %n notes</source>
+        <translation><numerusform>%n Notiz gelöscht</numerusform><numerusform>%n Notizen gelöscht</numerusform></translation>
+    </message>
     <message>
         <source>Deleted memories</source>
         <translation>Gelöschte Erinnerungen</translation>
+    </message>
+    <message>
+        <source>Deleted {name}</source>
+        <translation>{name} gelöscht</translation>
     </message>
     <message>
         <source>Diagnose why the memory writer or a consolidation did not run</source>
@@ -5632,6 +5652,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Edit the description and other keys of the open memory in a form</source>
         <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
+    </message>
+    <message numerus="yes">
+        <source>Edited %n notes</source>
+        <translation><numerusform>%n Notiz bearbeitet</numerusform><numerusform>%n Notizen bearbeitet</numerusform></translation>
+    </message>
+    <message>
+        <source>Edited {name}</source>
+        <translation>{name} bearbeitet</translation>
     </message>
     <message>
         <source>Editor</source>
@@ -6169,6 +6197,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Move {name}/ out of the home</source>
         <translation>{name}/ wegnehmen</translation>
     </message>
+    <message numerus="yes">
+        <source>Moved %n notes</source>
+        <translation><numerusform>%n Notiz verschoben</numerusform><numerusform>%n Notizen verschoben</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>Moved %n notes to {place}</source>
+        <translation><numerusform>%n Notiz nach {place} verschoben</numerusform><numerusform>%n Notizen nach {place} verschoben</numerusform></translation>
+    </message>
+    <message>
+        <source>Moved {old} to {place}</source>
+        <translation>{old} nach {place} verschoben</translation>
+    </message>
+    <message>
+        <source>Moved {old} to {place} as {name}</source>
+        <translation>{old} nach {place} verschoben, jetzt {name}</translation>
+    </message>
     <message>
         <source>N&amp;otice changes by</source>
         <translation>Än&amp;derungen bemerken durch</translation>
@@ -6572,6 +6616,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Renamed from {name}</source>
         <translation>Umbenannt von {name}</translation>
+    </message>
+    <message>
+        <source>Renamed {old} to {name}</source>
+        <translation>{old} in {name} umbenannt</translation>
     </message>
     <message>
         <source>Replay</source>

@@ -30,7 +30,16 @@ from reverie.services.change_log import ChangeLogService, LoggedChange, LoggedFi
 from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words
 from reverie.ui.changes.review import Choices
-from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, what, who
+from reverie.ui.changes.rows import (
+    ChangeList,
+    ChangeRow,
+    below,
+    change_rows,
+    proposals_of,
+    takes,
+    title,
+    who,
+)
 from reverie.ui.memory.footer import can_revert, conflict_words
 from reverie.ui.run_labels import left_pairs
 from reverie.ui.widgets.text_views import DiffView
@@ -116,10 +125,13 @@ def test_a_run_and_its_commit_are_one_row_and_a_first_import_was_seen() -> None:
 @pytest.mark.parametrize(
     ("moved", "count", "said"),
     [
-        ([("/memories/global/a.md", "/memories/global/b.md")], 2, "a.md → b.md"),
-        ([("/memories/global/a.md", "/memories/project/a.md")], 2, "global/a.md → project/a.md"),
-        ([("/memories/global/a.md", "/memories/project/a.md")] * 3, 6, "3 files"),
-        ([("/memories/global/a.md", "/memories/global/b.md")], 3, "2 files"),
+        ([("/memories/global/a.md", "/memories/global/b.md")], 2, "Renamed a.md to b.md"),
+        ([("/memories/global/a.md", "/memories/project/a.md")], 2, "Moved a.md to Project"),
+        ([("/memories/global/a.md", "/memories/project/x/a.md")], 2, "Moved a.md to Project › x"),
+        ([("/memories/global/a.md", "/memories/project/b.md")], 2, "Moved a.md to Project as b.md"),
+        ([("/memories/global/a.md", "/memories/project/a.md")] * 3, 6, "Moved 3 notes to Project"),
+        ([("/a/1", "/memories/project/1"), ("/a/2", "/memories/global/2")], 4, "Moved 2 notes"),
+        ([("/memories/global/a.md", "/memories/global/b.md")], 3, "Changed 2 notes"),
     ],
 )
 def test_a_file_that_moved_is_one_file(moved: list[tuple[str, str]], count: int, said: str) -> None:
@@ -127,7 +139,30 @@ def test_a_file_that_moved_is_one_file(moved: list[tuple[str, str]], count: int,
     places = [history_log.HistoryPlace("global", path.rpartition("/")[2]) for path in paths]
     files = tuple(LoggedFile(path, place, "create") for path, place in zip(paths, places, strict=True))
     (row,) = change_rows((), [logged("c1", 1, files=files, count=count, moved=tuple(moved))])
-    assert what(row) == said
+    assert title(row) == said
+
+
+@pytest.mark.parametrize(
+    ("verbs", "count", "said"),
+    [
+        (["create"], 1, "Created 0.md"),
+        (["edit"], 1, "Edited 0.md"),
+        (["delete"], 1, "Deleted 0.md"),
+        (["delete"] * 3, 3, "Deleted 3 notes"),
+        (["create", "create"], 2, "Created 2 notes"),
+        (["edit", "delete"], 2, "Changed 2 notes"),
+        (["edit"] * 2, 1_200, "Changed 1,200 notes"),
+    ],
+)
+def test_a_change_is_named_by_what_was_done_and_below_by_whom(verbs: Any, count: int, said: str) -> None:
+    places = [history_log.HistoryPlace("global", f"{number}.md") for number in range(len(verbs))]
+    files = tuple(
+        LoggedFile(f"/memories/global/{place.rel}", place, verb)
+        for place, verb in zip(places, verbs, strict=True)
+    )
+    (row,) = change_rows((), [logged("c1", 1, files=files, count=count, owner="acme", who="you")])
+    assert (title(row), below(row)) == (said, "You · acme")
+    assert takes(row, "", said.casefold())
 
 
 def test_a_preview_is_a_proposal_until_it_is_applied_discarded_or_overtaken() -> None:

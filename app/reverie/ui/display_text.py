@@ -28,6 +28,8 @@ from reverie.text.summaries import Phrase, filled
 from reverie.values import Struct
 
 _CONTEXT = "reverie"
+CRUMB = " › "
+"""The text between the scope, the folders and the name of a memory."""
 
 
 def tr(text: str) -> str:

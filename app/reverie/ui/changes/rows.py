@@ -16,13 +16,15 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QStyleOptionViewItem, QWidget
 
+from reverie.agents.scopes import Scope
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.changes.review import card_words
-from reverie.ui.display_text import age, as_tooltip, counted, tr, translated, visible, when
+from reverie.ui.display_text import CRUMB, age, as_tooltip, counted, tr, translated, visible, when
 from reverie.ui.memory.footer import can_revert, headline, state_words
 from reverie.ui.metrics import row_height
 from reverie.ui.run_labels import LABELS, kind_title, summary_words
+from reverie.ui.tree.memory_tree import parse_shown
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
@@ -165,7 +167,7 @@ def _did_something(row: ChangeRow, run: RunRecord) -> bool:
 
 def _searched(row: ChangeRow) -> str:
     """Return the case-folded text of a row, in which a search looks for the typed text."""
-    parts = [who(row), what(row), *row.paths]
+    parts = [who(row), title(row), below(row), *row.paths]
     if row.run is not None:
         parts += [headline(row.run), row.run.summary, row.run.reason, row.run.id]
     if row.deleted is not None:
@@ -191,34 +193,58 @@ def actor(name: str) -> str:
     return known.get(name) or kind_title(name)
 
 
-def what(row: ChangeRow) -> str:
-    """Return what a row is about, such as `bike-states.md, new`, `a.md → b.md` or `8 files · Card holds`."""
+def title(row: ChangeRow) -> str:
+    """Return the first line of a row: the kind of a run, or what was done, such as `Deleted scratch.md`."""
+    change = row.change
+    if row.run is not None or change is None or change.is_first or not change.count:
+        return who(row)
+    count = change.count - len(change.moved)
+    if change.moved and count == len(change.moved):
+        return _moved_words(change.moved)
+    verbs = {file.verb for file in change.files}
+    verb = verbs.pop() if len(verbs) == 1 and change.count == len(change.files) == count else ""
+    if count == 1:
+        one = {"create": tr("Created {name}"), "edit": tr("Edited {name}"), "delete": tr("Deleted {name}")}
+        return one[verb].format(name=_name(row.paths[0]))
+    return {
+        "create": counted("Created 1 note", "Created %n notes", count),
+        "edit": counted("Edited 1 note", "Edited %n notes", count),
+        "delete": counted("Deleted 1 note", "Deleted %n notes", count),
+        "": counted("Changed 1 note", "Changed %n notes", count),
+    }[verb]
+
+
+def _moved_words(moved: Sequence[tuple[str, str]]) -> str:
+    """Return where files were moved, such as `Moved 3 notes to Project` or `Renamed a.md to b.md`."""
+    (old_folder, _, old), (folder, _, name) = (path.rpartition("/") for path in moved[0])
+    if old_folder == folder and len(moved) == 1:
+        return tr("Renamed {old} to {name}").format(old=visible(old), name=visible(name))
+    if any(new.rpartition("/")[0] != folder for _old, new in moved):
+        return counted("Moved 1 note", "Moved %n notes", len(moved))
+    scope, folders = parse_shown(folder) or (Scope.GLOBAL, ())
+    place = CRUMB.join((words.scope_name(scope), *map(visible, folders)))
+    if len(moved) == 1:
+        said = tr("Moved {old} to {place}") if old == name else tr("Moved {old} to {place} as {name}")
+        return said.format(old=visible(old), place=place, name=visible(name))
+    return counted("Moved 1 note to {place}", "Moved %n notes to {place}", len(moved)).format(place=place)
+
+
+def below(row: ChangeRow) -> str:
+    """Return the second line of a row, such as `You · Card holds` or, for a run, `8 files · Card holds`."""
     change, paths = row.change, row.paths
-    count = change.count if change is not None else len(paths)
-    if not count:
+    count = change.count - len(change.moved) if change is not None else len(paths)
+    if row.run is None and change is not None and not change.is_first:
+        said = who(row)
+    elif not count:
         return state_words(row.run) if row.run is not None else ""
-    moved = change.moved if change is not None else ()
-    if moved and count == 2:
-        said = _move_words(*moved[0])
-    elif count > 1:
-        said = counted("1 file", "%n files", count - len(moved))
     else:
-        said = visible(paths[0].rpartition("/")[2])
-    if change is not None and count == 1 and change.files[0].verb != "edit":
-        said += ", " + {"create": tr("new"), "delete": tr("deleted")}[change.files[0].verb]
+        said = counted("1 file", "%n files", count) if count > 1 else _name(paths[0])
     owner = visible(change.owner) if change is not None else ""
     return f"{said} · {owner}" if owner else said
 
 
-def _move_words(old: str, new: str) -> str:
-    """Return the old and the new name of a moved file: `a.md → b.md`.
-
-    If the name stays the same, the folders are included.
-    """
-    names = old.rpartition("/")[2], new.rpartition("/")[2]
-    if names[0] == names[1]:
-        names = old.removeprefix("/memories/"), new.removeprefix("/memories/")
-    return " → ".join(map(visible, names))
+def _name(path: str) -> str:
+    return visible(path.rpartition("/")[2])
 
 
 def lines(change: LoggedChange | None) -> str:
@@ -450,26 +476,26 @@ class ChangeList(QWidget):
 
     def _item(self, row: ChangeRow, now: int) -> QListWidgetItem:
         """Return the list item of a row."""
-        title, below, right = who(row), what(row), age(now, row.at_ms)
+        first, second, right = title(row), below(row), age(now, row.at_ms)
         quiet = row.run is not None and (row.run.reverted or row.run.discarded)
         if row.deleted is not None:
             entry = row.deleted
-            title, place = visible(entry.path.rpartition("/")[2]), visible(entry.path.rpartition("/")[0])
+            first, place = _name(entry.path), visible(entry.path.rpartition("/")[0])
             place = place.removeprefix("/memories/")
-            below = " · ".join(part for part in (who(row), place, visible(entry.owner)) if part)
+            second = " · ".join(part for part in (who(row), place, visible(entry.owner)) if part)
             quiet = not entry.reachable
         said = state(row) if row.deleted is None else ""
-        item = QListWidgetItem(f"{title}, {below}")
+        item = QListWidgetItem(f"{first}, {second}")
         item.setData(_ROW, row)
         item.setData(
             TwoLineDelegate.ROLE,
-            TwoLines(title, below, right, quiet=quiet, right_below=said, cut_below="end"),
+            TwoLines(first, second, right, quiet=quiet, right_below=said, cut_below="end"),
         )
-        spoken = ", ".join(part for part in (title, below, said, right) if part)
+        spoken = ", ".join(part for part in (first, second, said, right) if part)
         item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
         summary = summary_words(row.run.summary) if row.run is not None else ""
         card = card_words(row.run.card) if row.run is not None and row.run.card is not None else ""
-        item.setToolTip(as_tooltip(f"{title}, {when(row.at_ms)}", below, summary, card))
+        item.setToolTip(as_tooltip(f"{first}, {when(row.at_ms)}", second, summary, card))
         return item
 
     def _say_none(self, any_shown: bool) -> None:

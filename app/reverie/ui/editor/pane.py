@@ -20,7 +20,7 @@ from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.text.summaries import estimate_tokens
 from reverie.ui.appearance import GAP, UNIT, theme_of
-from reverie.ui.display_text import LONGEST_LINE, MOST_LINES, counted, human_size, scope_name
+from reverie.ui.display_text import CRUMB, LONGEST_LINE, MOST_LINES, counted, human_size, scope_name
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.icons import Icons
@@ -41,8 +41,6 @@ _MEASURED_AT_ONCE = 20_000
 """The longest text, in characters, that is measured while typing; longer ones are measured in a pause."""
 _COMPACT = 460
 _LEAST_PATH = 64
-CRUMB = " › "
-"""The text between the scope, the folders and the name of a memory."""
 _LEAST_TEXT = 96
 
 

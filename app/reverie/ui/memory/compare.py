@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QWidget
 from reverie.agents.scopes import ScopeContext
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, MARGIN, UNIT
+from reverie.ui.appearance import UNIT
 from reverie.ui.display_text import visible
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
@@ -144,9 +144,7 @@ class ComparePage(TabPage):
         moves = FlowLayout(
             self.previous, self.next, self.to_left, self.to_right, self.open_left, self.open_right
         )
-        column(
-            self, self.message, heads, self.note, moves, self.sides, grows=self.sides, margin=MARGIN, gap=GAP
-        )
+        column(self, self.message, heads, self.note, moves, self.sides, grows=self.sides)
         self.show_compared(None)
 
     @property

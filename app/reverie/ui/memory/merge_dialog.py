@@ -115,17 +115,8 @@ class MergeMemoriesDialog(QDialog):
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         form.addRow(self.tr("Memory to &keep"), self.target)
         form.addRow(self.tr("Memories &to merge"), self.members)
-        column(
-            self,
-            self.message,
-            form,
-            self.text,
-            self.check,
-            self.lost_list,
-            self.agreed,
-            self.buttons,
-            grows=self.text,
-        )
+        below = self.check, self.lost_list, self.agreed, self.buttons
+        column(self, self.message, form, self.text, *below, grows=self.text)
         self.lost_list.hide()
         self.agreed.hide()
 

@@ -243,17 +243,8 @@ class TranscriptView(QWidget):
         self.follow()
 
     def _lay_out(self) -> None:
-        column(
-            self,
-            self.bar,
-            self.found,
-            self.message,
-            self.text,
-            self.facts,
-            grows=self.text,
-            margin=(GAP, GAP, GAP, UNIT),
-            gap=UNIT,
-        )
+        parts = self.bar, self.found, self.message, self.text, self.facts
+        column(self, *parts, grows=self.text, margin=(GAP, GAP, GAP, UNIT), gap=UNIT)
         self.found.hide()
 
     def _connect(self) -> None:
