@@ -116,6 +116,7 @@ class Guide:
         memory.show_choices(camera)
         self._consolidate()
         camera.picture("3-after")
+        self._window.tab.footer.panel.result.clear()
         self._open_what_changed()
         camera.picture("3-changed")
         memory.show_review(camera)
@@ -193,6 +194,8 @@ class Guide:
                 lambda: tab.pane.file is not None and tab.pane.file.buffer.address.path == path,
             )
             self._camera.wait("the window to settle", self._loaded)
+            self._camera.wait("the bar about the change", lambda: not tab.pane.unseen.isHidden())
+            self._camera.wait("the checks of the new text", lambda: tab.lint.complete)
 
     def _begin_with_a_sibling(self) -> None:
         """Select a workspace of a project that has several, so that the memory they share can be shown."""
