@@ -148,3 +148,24 @@ def test_bars_that_need_more_room_than_there_is_stay_inside(windows: Windows, ho
     overlay = result.parentWidget()
     assert isinstance(overlay, Overlay)
     assert driver.tab.search.pages.geometry().contains(overlay.geometry())
+
+
+def test_a_message_of_another_page_moves_nothing_there(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.do("view.changes")
+    driver.until(lambda: driver.changes.is_settled)
+    driver.settle()
+    files = driver.changes.tab.files
+    driver.do("view.orphans")
+    driver.settle()
+    page = driver.tab.orphans.page
+    driver.do("view.context")
+    driver.settle()
+    context = driver.tab.beside
+    assert context is not None
+    for shown, what in ((files, files.tree), (page, page.splitter), (context, context.splitter)):
+        before = what.geometry()
+        shown.message.say("Something could not be read.", tone="bad", buttons=[("again", "Try again", "")])
+        driver.settle()
+        assert not shown.message.isHidden()
+        assert what.geometry() == before

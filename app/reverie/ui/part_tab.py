@@ -18,7 +18,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, split, stacked
-from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.messages import MessageBar, Overlay
 from reverie.ui.widgets.pages import EmptyPage, TabPage
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class PartTab(TabPage):
         self.nothing = EmptyPage(icons, sign)
         self.blank, self.page = QWidget(), QWidget()
         self._pages = stacked(self.blank, self.nothing, self.page)
-        # The message is above every page, so that a failed first read is shown too.
-        column(self, self.message, self._pages, grows=self._pages, margin=0, gap=0)
+        column(self, self._pages, grows=self._pages, margin=0, gap=0)
+        # The message lies over every page, so that a failed first read is shown too.
+        Overlay(self._pages, self.message)
 
     def lay_out(
         self,

@@ -437,9 +437,8 @@ class ReviewDetail(QWidget):
         row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
         self.below = pane(self.result, self._pages, grows=self._pages)
         self._sides = split(self.merge, self.below, sizes=(260, 320), upright=True, grows=self.below)
-        column(
-            self, self.title, self.note, self.blocked, self._sides, row, grows=self._sides, margin=0, gap=UNIT
-        )
+        parts = self.title, self.note, self.blocked, self._sides, row
+        column(self, *parts, grows=self._sides, margin=0, gap=UNIT)
         self.show_part(None, None)
 
     def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:

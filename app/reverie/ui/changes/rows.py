@@ -338,9 +338,8 @@ class ChangeList(QWidget):
         self.list.setItemDelegate(DayDelegate(self.list))
         self.list.setUniformItemSizes(False)
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
-        column(
-            self, self.who, self.text, self.target, self.none, self.list, grows=self.list, margin=0, gap=UNIT
-        )
+        parts = self.who, self.text, self.target, self.none, self.list
+        column(self, *parts, grows=self.list, margin=0, gap=UNIT)
         self.none.hide()
         self.who.currentIndexChanged.connect(self._on_who)
         self.text.textChanged.connect(self._fill)

@@ -30,7 +30,7 @@ from reverie.ui.metrics import scaled
 from reverie.ui.run_labels import left_pairs, summary_words
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, split, stacked
-from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.messages import MessageBar, Overlay
 from reverie.ui.widgets.pages import TabPage
 from reverie.ui.widgets.text_views import TextView
 
@@ -108,10 +108,9 @@ class ChangeSetPane(Column):
             *(self.restore_folder_button, self.worth_button),
         )
         row = FlowLayout(*buttons)
-        column(
-            self, self.title, self.facts, self.card, self.message, self.tree, self.chosen, row,
-            grows=self.tree, margin=(UNIT, 0, UNIT, 0), gap=UNIT,
-        )  # fmt: skip
+        parts = self.title, self.facts, self.card, self.tree, self.chosen, row
+        column(self, *parts, grows=self.tree, margin=(UNIT, 0, UNIT, 0), gap=UNIT)
+        Overlay(self.tree, self.message)
         for button in buttons:
             button.setAutoDefault(False)  # Enter in a list must not press a button
         self._connect()
@@ -424,7 +423,8 @@ class DeletedPane(QWidget):
         )
         self.restore_as_button = FitPushButton(clicked=lambda: self.restore_as.emit(self._entries[0]))
         row = FlowLayout(self.restore_button, self.restore_as_button)
-        column(self, self.facts, self.message, self.text, row, grows=self.text, margin=0, gap=UNIT)
+        column(self, self.facts, self.text, row, grows=self.text, margin=0, gap=UNIT)
+        Overlay(self.text, self.message)
         self.show_entries(())
 
     def show_entries(self, entries: Sequence[TrashEntry]) -> None:

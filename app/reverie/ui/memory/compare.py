@@ -33,7 +33,7 @@ from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
-from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.messages import MessageBar, Overlay
 from reverie.ui.widgets.pages import TabPage
 from reverie.values import Struct
 
@@ -144,7 +144,8 @@ class ComparePage(TabPage):
         moves = FlowLayout(
             self.previous, self.next, self.to_left, self.to_right, self.open_left, self.open_right
         )
-        column(self, self.message, heads, self.note, moves, self.sides, grows=self.sides)
+        column(self, heads, self.note, moves, self.sides, grows=self.sides)
+        Overlay(self.sides, self.message)
         self.show_compared(None)
 
     @property

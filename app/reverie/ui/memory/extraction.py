@@ -406,9 +406,8 @@ class ExtractDialog(QDialog):
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
-        column(
-            self, self.summary, self.engine, self.message, self.bar, table, self.told, row, close, grows=table
-        )
+        above = self.summary, self.engine, self.message, self.bar
+        column(self, *above, table, self.told, row, close, grows=table)
         self.bar.hide()
 
     def follow(self, *, running: bool, possible: bool) -> None:

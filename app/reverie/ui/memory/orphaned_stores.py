@@ -53,7 +53,7 @@ from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, pane, split, stacked
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
-from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.messages import MessageBar, Overlay
 from reverie.ui.widgets.pages import EmptyPage, Heading
 from reverie.ui.widgets.text_views import DiffView, read_only_text
 
@@ -126,7 +126,8 @@ class OrphansPage(QWidget):
         self.splitter.setHandleWidth(5)
         # Blank until the first survey.
         self._pages = stacked(QWidget(), self.none, self.splitter)
-        column(self, self.heading, self.message, self._pages, grows=self._pages, margin=0, gap=0)
+        column(self, self.heading, self._pages, grows=self._pages, margin=0, gap=0)
+        Overlay(self._pages, self.message)
 
     # Contents
 
