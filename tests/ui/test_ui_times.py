@@ -4,7 +4,7 @@ from datetime import UTC
 
 import pytest
 
-from reverie.ui.display_text import DAY_MS, HOUR_MS, MINUTE_MS, YEAR_MS, Ago, exact_time, relative_time
+from reverie.ui.display_text import DAY_MS, HOUR_MS, MINUTE_MS, YEAR_MS, Ago, exact_time, relative_time, when
 
 NOW = 1_786_900_000_000
 
@@ -40,3 +40,8 @@ def test_the_exact_time_is_one_of_its_zone() -> None:
 @pytest.mark.parametrize("beyond", [10**18, -(10**18)])
 def test_a_time_that_no_calendar_holds_is_shown_as_nothing(beyond: int) -> None:
     assert exact_time(beyond, UTC) == ""
+    assert when(beyond) == "an unknown time"
+
+
+def test_a_time_in_a_list_is_one_of_the_minute() -> None:
+    assert when(NOW) == exact_time(NOW)[: len("1970-01-01 00:00")]

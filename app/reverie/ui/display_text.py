@@ -277,8 +277,8 @@ def _age_words(now_ms: int, then_ms: int) -> tuple[str, str]:
 
 
 def when(then_ms: int) -> str:
-    """Return a time, given in UTC ms, as exact local time, for tool tips and lists."""
-    return exact_time(then_ms) or tr("an unknown time")
+    """Return a time, given in UTC ms, as local time to the minute, for tool tips and lists."""
+    return exact_time(then_ms)[:-3] or tr("an unknown time")
 
 
 def scope_name(scope: Scope) -> str:

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Slot
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.views import file_text
-from reverie.ui.display_text import counted, exact_time, has_long_line
+from reverie.ui.display_text import counted, has_long_line, when
 from reverie.ui.editor import buffer as state
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.buffers import Buffers
@@ -190,7 +190,7 @@ class DraftOffers(QObject):
             ("compare", self.tr("Compare"), self.tr("Show the differences between the draft and the file")),
             ("later", self.tr("Keep for later"), self.tr("Ask again the next time Reverie starts")),
         )
-        self._pane.draft.say(told.format(time=exact_time(offer.draft.at_ms)), tone=tone, buttons=buttons)
+        self._pane.draft.say(told.format(time=when(offer.draft.at_ms)), tone=tone, buttons=buttons)
 
     def _of_shown(self) -> Offer | None:
         ref = self._pane.file.buffer.ref if self._pane.file is not None else None

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidge
 
 from reverie.errors import UserError
 from reverie.memory.diff import unified
-from reverie.ui.display_text import as_tooltip, exact_time, visible
+from reverie.ui.display_text import as_tooltip, visible, when
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.widgets.controls import WrapLabel
@@ -81,7 +81,7 @@ class DraftsDialog(QDialog):
         for offer in offers:
             label = visible(offer.draft.label)
             item = QListWidgetItem(label)
-            item.setToolTip(as_tooltip(label, exact_time(offer.draft.at_ms)))
+            item.setToolTip(as_tooltip(label, when(offer.draft.at_ms)))
             item.setData(Qt.ItemDataRole.UserRole, offer.name)
             self.list.addItem(item)
             if offer.name == wanted:
@@ -106,7 +106,7 @@ class DraftsDialog(QDialog):
         self.title.say(
             self.tr(
                 "{path}, last edited at {time}: lines with “-” are on disk, lines with “+” are in the draft"
-            ).format(path=visible(offer.draft.label), time=exact_time(offer.draft.at_ms))
+            ).format(path=visible(offer.draft.label), time=when(offer.draft.at_ms))
         )
         self._say_state(offer)
         self.restore_button.setEnabled(not offer.gap)
