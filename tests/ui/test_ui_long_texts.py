@@ -22,7 +22,7 @@ from reverie.ui.memory.side_by_side import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
 from reverie.ui.transcripts.text import LONGEST_LINE, ReaderText, headed
 from reverie.ui.widgets import text_views
-from reverie.ui.widgets.read_only_text import AT_ONCE, CHARS_AT_ONCE, LONGEST_ROW
+from reverie.ui.widgets.read_only_text import AT_ONCE, CHARS_AT_ONCE, LONGEST_ROW, ReadOnlyText
 from reverie.ui.widgets.text_views import LIMIT, MOST_ROWS, DiffView, LoadedText, TextView
 
 SIZE = 60_000
@@ -58,6 +58,17 @@ def test_a_view_is_given_few_rows_and_short_ones(qtbot: Any, text: str) -> None:
         assert document.characterCount() <= LIMIT
         if box is not missed:
             assert longest(document) <= LONGEST_ROW + 2
+
+
+def test_a_line_of_many_carriage_returns_is_given_few_rows(qtbot: Any) -> None:
+    box = ReadOnlyText("")
+    qtbot.addWidget(box)
+    box.line("a\r" * 90)
+    assert box.toPlainText() == "\n".join("a" * 90)
+    box.begin(lambda: None)
+    box.line("a\r" * 900)
+    assert box.document().blockCount() == 100
+    assert box.toPlainText().endswith("a…")
 
 
 @pytest.mark.parametrize("text", a_share(TEXTS, 3))

@@ -254,7 +254,7 @@ class Overlay(QWidget):
     """
 
     covers = Signal(int)
-    """Emitted with the height in pixels, from the lower edge, that the bars cover now."""
+    """Emitted with the height in pixels, from the lower edge, that the bars cover; also if it is the same."""
 
     def __init__(self, over: QWidget, *bars: MessageBar, clear_of: Callable[[], QRect] | None = None) -> None:
         """Add the bars, the first one on top, to the parent widget of `over`, which must have one.
@@ -263,7 +263,6 @@ class Overlay(QWidget):
         """
         super().__init__(over.parentWidget())
         self._over, self._bars, self._clear_of = over, bars, clear_of or QRect
-        self._covered = 0
         column(self, *bars, margin=0, gap=UNIT)
         for bar in bars:
             bar.lies_over = True
@@ -301,9 +300,7 @@ class Overlay(QWidget):
             self.setGeometry(inside.left() + GAP, inside.top() + top, width, height)
         self.setVisible(shown)
         self.raise_()
-        if covered != self._covered:
-            self._covered = covered
-            self.covers.emit(covered)
+        self.covers.emit(covered)
 
 
 _OF_BARS = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent)

@@ -16,8 +16,11 @@ from reverie.ui.display_text import shortened, visible_lines
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.text_boxes import READABLE, FormattedTextBox
 
+Done = Callable[[], None]
 AT_ONCE, CHARS_AT_ONCE = 60, 1_000
 """The maximum number of lines and of characters that are added to a text in one event."""
+_MOST_ROWS = 100
+"""The maximum number of rows of one line, which may contain bare carriage returns."""
 LONGEST_ROW = 2_000
 """The longest row, in characters, that a view can show without blocking the window."""
 
@@ -35,11 +38,11 @@ class ReadOnlyText(FormattedTextBox):
         self.setFont(monospace())
         self.setAccessibleName(name)
         self.setTextInteractionFlags(READABLE)
-        self._again: Callable[[], None] = self._nothing
+        self._again: Done = self._nothing
         self._cursor = QTextCursor(self.document())
         self._first = True
         self._steps: Iterator[object] = iter(())
-        self._done: Callable[[], None] = self._nothing
+        self._done: Done = self._nothing
         self._rest = single_shot(self, 0, self._go_on)
 
     def _nothing(self) -> None:
@@ -57,9 +60,7 @@ class ReadOnlyText(FormattedTextBox):
         self._first = True
         return theme_of(self.palette())
 
-    def fill(
-        self, steps: Iterator[object], done: Callable[[], None] | None = None, *, later: bool = False
-    ) -> None:
+    def fill(self, steps: Iterator[object], done: Done | None = None, *, later: bool = False) -> None:
         """Advance `steps` until it ends, then call `done`; each step must add one line by calling `line`.
 
         The first `AT_ONCE` lines are added now, or with `later` in the next event; the others between events,
@@ -128,6 +129,8 @@ class ReadOnlyText(FormattedTextBox):
         else:
             self._cursor.insertBlock(block)
         text = shortened(visible_lines(text[:LONGEST_ROW]) + "…" * (len(text) > LONGEST_ROW), LONGEST_ROW)
+        if text.count("\n") > _MOST_ROWS:
+            text = "\n".join(text.split("\n", _MOST_ROWS)[:_MOST_ROWS]) + "…"
         at = 0
         for start, length in marks:
             self._cursor.insertText(text[at:start], chars)
