@@ -17,7 +17,7 @@ from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.text_boxes import READABLE, FormattedTextBox
 
 Done = Callable[[], None]
-AT_ONCE, CHARS_AT_ONCE = 60, 1_000
+AT_ONCE, CHARS_AT_ONCE = 40, 1_000
 """The maximum number of lines and of characters that are added to a text in one event."""
 _MOST_ROWS = 100
 """The maximum number of rows of one line, which may contain bare carriage returns."""
