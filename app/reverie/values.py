@@ -12,6 +12,7 @@ Threading: pure. Failure: none of its own.
 from __future__ import annotations
 
 import dataclasses
+import threading
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,19 @@ else:
         return dataclasses.replace(value, **changes)
 
 
-__all__ = ["Struct", "as_dict", "astuple", "columns", "field", "fields_of", "replace"]
+__all__ = ["Struct", "as_dict", "astuple", "columns", "converted", "field", "fields_of", "replace"]
+FIRST_USE = threading.RLock()
+"""The lock for everything that may make msgspec look at the fields of a class for the first time.
+
+msgspec (0.22) marks a class as known before it has looked at all of its fields. A second thread that decodes
+such a class meanwhile ends the process with a segmentation fault.
+"""
+
+
+def converted(value: Any, kind: Any, **options: Any) -> Any:
+    """Return `msgspec.convert(value, kind, **options)`; it may be called by several threads at once."""
+    with FIRST_USE:
+        return msgspec.convert(value, kind, **options)
 
 
 def fields_of(kind: type) -> tuple[str, ...]:

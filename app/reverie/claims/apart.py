@@ -49,7 +49,7 @@ from reverie.files.child import (
     limit_memory,
     own_command,
 )
-from reverie.values import Struct, replace
+from reverie.values import Struct, converted, replace
 
 log = logging.getLogger("reverie.claims")
 
@@ -197,7 +197,7 @@ def _dump(message: Struct) -> bytes:
 
 
 def _load(frame: bytes, kinds: Any) -> Any:
-    return msgspec.convert(json.loads(frame), kinds)
+    return converted(json.loads(frame), kinds)
 
 
 class _ReaderProcess:
@@ -266,7 +266,7 @@ class _ReaderProcess:
             raise _KINDS.get(answer.kind, UserError)(
                 answer.title, cause=answer.cause, next_step=answer.next_step, reason=answer.reason
             )
-        return cast(T, msgspec.convert(answer.value, kind))
+        return cast(T, converted(answer.value, kind))
 
     def _started(self) -> Child:
         if self._child is None or not self._child.is_running:

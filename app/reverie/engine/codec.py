@@ -28,7 +28,7 @@ import msgspec
 
 from reverie.errors import UserError
 from reverie.text.summaries import Phrase, plain
-from reverie.values import Struct
+from reverie.values import FIRST_USE, Struct, converted
 
 _BROKEN_TEXT, _PHRASE, _BROKEN_KEYS = 1, 2, 3
 _PLAIN = (str, int, float, bool, bytes, type(None), dict, list, tuple, set, frozenset)
@@ -65,14 +65,15 @@ def decode(data: bytes, hint: Any) -> Any:
         except msgspec.ValidationError:
             # It may have extension values in place of texts, which a typed decoder rejects.
             found = msgspec.msgpack.decode(data, ext_hook=_extension)
-            return msgspec.convert(found, hint, dec_hook=_incoming, builtin_types=(bytes,))
+            return converted(found, hint, dec_hook=_incoming, builtin_types=(bytes,))
     except (ValueError, TypeError, RecursionError, msgspec.MsgspecError) as error:
         raise WireError(f"not a valid message: {error}") from error
 
 
 @functools.cache
 def _decoder(hint: Any) -> msgspec.msgpack.Decoder[Any]:
-    return msgspec.msgpack.Decoder(hint, dec_hook=_incoming, ext_hook=_extension)
+    with FIRST_USE:
+        return msgspec.msgpack.Decoder(hint, dec_hook=_incoming, ext_hook=_extension)
 
 
 def _outgoing(value: Any) -> Any:
@@ -151,10 +152,9 @@ _PHRASE_PARTS = tuple[str, list[tuple[str, Any]], int | None, str]
 
 
 def _phrase_from(value: Any) -> Phrase:
-    template, values, number, one = msgspec.convert(value, _PHRASE_PARTS)
+    template, values, number, one = converted(value, _PHRASE_PARTS)
     made = {
-        name: _phrase_from(each) if isinstance(each, list) else msgspec.convert(each, str)
-        for name, each in values
+        name: _phrase_from(each) if isinstance(each, list) else converted(each, str) for name, each in values
     }
     return Phrase(template, made, number, one)
 
@@ -181,7 +181,7 @@ def _error_from(value: Any) -> UserError:
     fields of its own, the error becomes a plain `UserError`, because the values of these fields are not
     known.
     """
-    names, title, cause, next_step, reason, own = msgspec.convert(value, _ERROR_PARTS, builtin_types=(bytes,))
+    names, title, cause, next_step, reason, own = converted(value, _ERROR_PARTS, builtin_types=(bytes,))
     known = {kind.__name__: kind for kind in _kinds_of(UserError)}
     name = next((each for each in names if each in known), UserError.__name__)
     hints = typing.get_type_hints(known[name])
@@ -191,7 +191,7 @@ def _error_from(value: Any) -> UserError:
     UserError.__init__(error, title, cause=cause, next_step=next_step, reason=reason)
     if names[:1] == [name]:
         for (each, hint), item in zip(hints.items(), own, strict=True):
-            setattr(error, each, msgspec.convert(item, hint, dec_hook=_incoming, builtin_types=(bytes,)))
+            setattr(error, each, converted(item, hint, dec_hook=_incoming, builtin_types=(bytes,)))
     return error
 
 

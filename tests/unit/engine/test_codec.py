@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -174,3 +176,33 @@ def test_a_mapping_that_is_not_made_of_pairs_is_refused(pairs: Any) -> None:
     sent = msgspec.msgpack.encode(msgspec.msgpack.Ext(3, msgspec.msgpack.encode(pairs)))
     with pytest.raises(WireError):
         decode(sent, dict[str, int])
+
+
+FIRST_USES = """
+import sys, threading
+import msgspec
+from reverie.engine.codec import decode, encode
+
+sys.setswitchinterval(1e-6)
+for number in range(int(sys.argv[1])):
+    inner = msgspec.defstruct("Inner", [(f"field{at}", "int | None") for at in range(5)])
+    fields = [("one", inner), ("more", list[inner]), *((f"other{at}", int) for at in range(20))]
+    parts = [msgspec.defstruct(f"Part{at}", fields) for at in range(6)]
+    whole = msgspec.defstruct("Whole", [(f"part{at}", part) for at, part in enumerate(parts)])
+    value = inner(*range(5))
+    data = encode(whole(*(part(value, [value], *range(20)) for part in parts)))
+    together = threading.Barrier(4)
+    threads = [threading.Thread(target=lambda: (together.wait(), decode(data, whole))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+print("done")
+"""
+
+
+def test_a_class_is_used_for_the_first_time_by_several_threads() -> None:
+    """A second process, because what it guards against is a segmentation fault of msgspec."""
+    command = [sys.executable, "-c", FIRST_USES, "300"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")

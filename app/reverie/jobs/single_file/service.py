@@ -12,7 +12,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 import msgspec
 
@@ -26,7 +26,7 @@ from reverie.runs.record import SUCCEEDED, RunResult
 from reverie.runs.run import Run, RunDependencies
 from reverie.runs.stops import StopCheck
 from reverie.text.redact import redact
-from reverie.values import Struct
+from reverie.values import Struct, converted
 
 Gate = Literal[
     "disabled",
@@ -135,7 +135,7 @@ class StateTable(Generic[State]):
 
     def _decoded(self, stored: object) -> State:
         try:
-            return msgspec.convert(as_object(stored), self._kind)
+            return cast(State, converted(as_object(stored), self._kind))
         except msgspec.ValidationError:
             return self._kind()
 

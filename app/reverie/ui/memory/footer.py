@@ -156,8 +156,6 @@ def used_tokens(usage: Mapping[str, Any] | None) -> int:
 RESULT_STAYS_MS = 20_000
 """The time in milliseconds for which the result of a run is shown; its changes stay in the Changes tab."""
 
-_BAR_WIDTH = 120
-
 _TONES: dict[str, Tone] = {
     "completed": "info",
     "unchanged": "info",
@@ -192,12 +190,13 @@ class RunPanel(QWidget):
         """True while a run of this window is shown."""
         self.elsewhere = ""
         """A sentence about the run of another process; empty if there is none."""
-        self._run_id = ""
+        self.run_id = ""
+        """The id of the last run whose result was shown."""
         self._interrupted_id = ""
         self._put_away: set[str] = set()
         self._step = ElidedLabel()
         self._bar = QProgressBar()
-        self._bar.setMaximumWidth(_BAR_WIDTH)
+        self._bar.setMaximumWidth(120)
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
@@ -212,11 +211,6 @@ class RunPanel(QWidget):
         self.interrupted.chosen.connect(self._on_interrupted)
         self.interrupted.dismissed.connect(self._on_interrupted_dismissed)
         row_of(self._step, self._bar, holder=self, grows=self._step, margin=(GAP, 0, 0, 0))
-
-    @property
-    def run_id(self) -> str:
-        """The id of the last run whose result was shown."""
-        return self._run_id
 
     @property
     def to_press(self) -> tuple[QWidget, ...]:
@@ -280,7 +274,7 @@ class RunPanel(QWidget):
         `place` is the title of the run's workspace, project or home if another one is shown now, else "".
         """
         self._turn(running=False)
-        self._run_id = run.run_id
+        self.run_id = run.run_id
         said = (_result_words(run, dry_run=dry_run), _used_words(run), run.next_step)
         text = " ".join(part for part in said if part)
         if place:
@@ -303,7 +297,7 @@ class RunPanel(QWidget):
     def reverted(self, result: RunResult) -> None:
         """Show the result of undoing a run, with the paths of conflicts."""
         self._turn(running=False)
-        self._run_id = result.run_id
+        self.run_id = result.run_id
         undo = ("revert", self.tr("Undo"), self.tr("Redo the changes that were undone"))
         buttons = [undo] if result.applied else []
         if not result.conflicts:
@@ -341,7 +335,7 @@ class RunPanel(QWidget):
 
     @Slot(str)
     def _on_result(self, key: str) -> None:
-        {"review": self.review, "revert": self.revert, "apply": self.apply}[key].emit(self._run_id)
+        {"review": self.review, "revert": self.revert, "apply": self.apply}[key].emit(self.run_id)
 
     @Slot(str)
     def _on_interrupted(self, key: str) -> None:
