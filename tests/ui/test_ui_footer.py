@@ -268,6 +268,17 @@ def test_a_running_job_shows_its_progress_in_place_of_the_scopes_and_can_be_canc
     assert cancel.isHidden()
 
 
+def test_after_its_own_run_the_footer_names_the_run_of_another_process(footer: Footer) -> None:
+    footer.panel.start("Consolidating…")
+    footer.panel.show_elsewhere("another consolidation is running (process 7)")
+    assert footer.panel._step.text() == "Consolidating…"
+    footer.panel.ended(RunResult("r", "completed", "Said."), dry_run=False)
+    assert footer.panel._step.accessibleName() == "another consolidation is running (process 7)"
+    assert (footer.panel.isHidden(), footer.button.isHidden()) == (False, False)
+    footer.panel.show_elsewhere("")
+    assert (footer.panel.isHidden(), footer._area.isHidden()) == (True, False)
+
+
 def test_conflicts_of_an_undo_name_their_files(footer: Footer) -> None:
     footer.panel.reverted(
         RunResult("r", "completed", "Undone in part.", reverts="o", conflicts=("/memories/global/a.md",))

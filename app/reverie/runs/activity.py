@@ -93,7 +93,7 @@ class Activity:
     def add_of_run(
         self, event: str, text: str, run: RunRecord, level: str, details: Mapping[str, Any] = _NO_DETAILS
     ) -> None:
-        """Append a decision that concerns `run`; for the other arguments see `add`."""
+        """Append a decision about a run, as `add` does, with the home and the workspace of the run."""
         home, workspace, id_ = run.home_root, run.workspace_id, run.id
         self.add(
             event, level=level, text=text, home=home, workspace_id=workspace, run_id=id_, details=details

@@ -229,7 +229,7 @@ class RunPanel(QWidget):
         self._bar.setRange(0, 0)
         self.cancel_button.setEnabled(cancellable)
         self.cancel_button.say(self.tr("Cancel"), self.tr("Stop before the next change"))
-        self._turn(running=True)
+        self._turn(True, self.elsewhere)
 
     def progress(self, progress: Progress) -> None:
         """Show the progress of the job; several reports in one turn of the event loop are shown at once."""
@@ -254,16 +254,17 @@ class RunPanel(QWidget):
 
     def show_elsewhere(self, sentence: str) -> None:
         """Show that another process runs a consolidation; "" if none does."""
-        if sentence and not self.running:
-            self._step.say(sentence)
-            self._bar.setRange(0, 0)
-        if sentence != self.elsewhere:
-            self.elsewhere = sentence
-            self.turned.emit()
+        self._turn(self.running, sentence)
 
-    def _turn(self, *, running: bool) -> None:
-        if running != self.running:
-            self.running = running
+    def _turn(self, running: bool, elsewhere: str) -> None:
+        """Set what runs; a run of this window is shown before that of another process."""
+        before = self.running, self.elsewhere
+        self.running, self.elsewhere = running, elsewhere
+        if elsewhere and not running:
+            self._soon.stop()
+            self._step.say(elsewhere)
+            self._bar.setRange(0, 0)
+        if before != (running, elsewhere):
             self.turned.emit()
 
     # Results
@@ -273,7 +274,7 @@ class RunPanel(QWidget):
 
         `place` is the title of the run's workspace, project or home if another one is shown now, else "".
         """
-        self._turn(running=False)
+        self._turn(False, self.elsewhere)
         self.run_id = run.run_id
         said = (_result_words(run, dry_run=dry_run), _used_words(run), run.next_step)
         text = " ".join(part for part in said if part)
@@ -296,7 +297,7 @@ class RunPanel(QWidget):
 
     def reverted(self, result: RunResult) -> None:
         """Show the result of undoing a run, with the paths of conflicts."""
-        self._turn(running=False)
+        self._turn(False, self.elsewhere)
         self.run_id = result.run_id
         undo = ("revert", self.tr("Undo"), self.tr("Redo the changes that were undone"))
         buttons = [undo] if result.applied else []
@@ -307,12 +308,12 @@ class RunPanel(QWidget):
 
     def failed(self, error: UserError) -> None:
         """Show the error of a job that could not start or failed."""
-        self._turn(running=False)
+        self._turn(False, self.elsewhere)
         self.result.say_error(error)
 
     def cancelled(self) -> None:
         """Hide the progress of a job that was cancelled without a result."""
-        self._turn(running=False)
+        self._turn(False, self.elsewhere)
 
     def show_interrupted(self, runs: tuple[RunRecord, ...]) -> None:
         """Show the first interrupted run that the user has not dismissed, with Review and Undo."""

@@ -186,7 +186,7 @@ class MemoryTreeView(QTreeView):
         return node.data if node is not None else None
 
     def current_rect(self) -> QRect:
-        """Return the visible part of the selected row; empty if there is none, or the tree is hidden."""
+        """Return the rectangle of the selected row in the viewport; empty if the row is not visible."""
         shown = self.visualRect(self.currentIndex()) & self.viewport().rect()
         return shown if self.isVisible() else QRect()
 

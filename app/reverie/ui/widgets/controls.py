@@ -301,7 +301,7 @@ class FitPushButton(_Fitted, QPushButton):
 
 
 class FitSmallButton(FitPushButton):
-    """A push button that is only as wide as its text, where the style would make it wider."""
+    """A push button that is only as wide as its text needs; other push buttons have a minimum width."""
 
     _padding = 3 * GAP
 

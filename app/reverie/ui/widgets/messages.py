@@ -283,7 +283,7 @@ class Overlay(QWidget):
 
     @Slot()
     def place(self) -> None:
-        """Show the bars that have a message, as high as these require, where they cover nothing in use."""
+        """Show the bars that have a message, at the edge where they do not cover what has to stay visible."""
         covered = 0
         shown = not self._over.isHidden() and any(not bar.isHidden() for bar in self._bars)
         if shown:

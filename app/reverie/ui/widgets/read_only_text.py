@@ -63,8 +63,8 @@ class ReadOnlyText(FormattedTextBox):
     def fill(self, steps: Iterator[object], done: Done | None = None, *, later: bool = False) -> None:
         """Advance `steps` until it ends, then call `done`; each step must add one line by calling `line`.
 
-        The first `AT_ONCE` lines are added now, or with `later` in the next event; the others between events,
-        so that the window does not block. The caret stays at the beginning of the text.
+        At most `AT_ONCE` lines are added in one event, so that the window does not block: the first ones now
+        or, if `later`, in the next event. The caret stays at the beginning of the text.
         """
         self._steps, self._done = steps, done or self._nothing
         is_filled = not later and self._add()

@@ -56,8 +56,8 @@ _DATE = pattern_of(r"\b20\d\d-\d\d-\d\d\b")
 _LINK = pattern_of(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = pattern_of(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
 _CODE_SPAN = pattern_of(r"`([^`]*)`")
-# Characters of no language, each of which stands for the text of a code span.
 _FIRST_MARK, _LAST_MARK = 0xE000, 0xF8FF
+"""The first and last of the characters of no language that stand for the texts of code spans."""
 _MARKS = pattern_of(f"[{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}]")
 _MARKER = pattern_of(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?")
 _COMMENT = pattern_of(r"<!--.*?(?:-->|$)")
